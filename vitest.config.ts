@@ -17,7 +17,7 @@ const KILLS_SERVERS = "test/integration/take-over/**/*.test.ts";
 const LONG = [
   "test/{spec,conformance,browser,chaos,fuzz}/**/*.test.ts",
   "test/simulation/{simulation,exit-codes}.test.ts",
-  "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,sdk-readme,holiday-demo}.test.ts",
+  "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,java-sdk,sdk-readme,holiday-demo}.test.ts",
   "test/e2e/{go-stub,python-stub,unreachable-server,restore,rolling-upgrade}.test.ts",
   "test/e2e/{several-servers,lame-duck,packages,plain-protoc,release-version}.test.ts",
   "test/e2e/{python-package,go-module}.test.ts",

@@ -19,7 +19,7 @@ import { NOUNS, needsAll, pluralOf } from "./nouns.ts";
 
 const moreHelp = `
 Start with:
-  drover init hello --lang typescript      a workflow and an agent (or: go, python)
+  drover init hello --lang typescript      a workflow and an agent (or: go, java, python)
   drover dev                               a server with an embedded database, in ./.drover
   drover workflow test .                   run the scenarios of this folder, without a server
   drover workflow apply book-holiday.yaml  register a workflow

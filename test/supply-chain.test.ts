@@ -74,7 +74,16 @@ describe("licences", () => {
   });
 
   const goModules = (path: string) => matches(path, /^\t(\S+) v\S+/gm);
-  const LOCKS: [string, Licences, readonly string[]][] = [
+  const mavenPackages = (path: string, end = "") =>
+    matches(
+      path,
+      new RegExp(
+        String.raw`<groupId>([^<]+)</groupId>\s*<artifactId>([^<]+)</artifactId>\s*<version>[^<]+</version>${end}`,
+        "g",
+      ),
+    );
+  type Use = keyof typeof ALLOWED;
+  const LOCKS: [string, Licences, readonly string[], Use?][] = [
     ["sdk/go/go.mod", goLicences, goModules("sdk/go/go.mod")],
     ["agents-examples/stubs/go/go.mod", goLicences, goModules("agents-examples/stubs/go/go.mod")],
     [
@@ -92,10 +101,21 @@ describe("licences", () => {
     [
       "agents-examples/stubs/java/pom.xml",
       javaLicences,
-      matches(
-        "agents-examples/stubs/java/pom.xml",
-        /<groupId>([^<]+)<\/groupId>\s*<artifactId>([^<]+)<\/artifactId>\s*<version>[^1<]/g,
-      ),
+      mavenPackages("agents-examples/stubs/java/pom.xml"),
+    ],
+    // What its users get, and all, with what builds and tests it.
+    ["sdk/java/pom.xml", javaLicences, mavenPackages("sdk/java/pom.xml", "\\s*(?!<scope>test)<")],
+    [
+      "sdk/java/pom.xml and its tests",
+      javaLicences,
+      mavenPackages("sdk/java/pom.xml"),
+      "development",
+    ],
+    [
+      "cli/projects/java/pom.xml.template",
+      javaLicences,
+      mavenPackages("cli/projects/java/pom.xml.template"),
+      "development",
     ],
     [
       "agents-examples/stubs/rust/Cargo.lock",
@@ -104,7 +124,7 @@ describe("licences", () => {
     ],
   ];
 
-  test.each(LOCKS)("of %s", (_path, licences, names) => {
+  test.each(LOCKS)("of %s", (_path, licences, names, use = "production") => {
     const licenceOf = new Map(
       Object.entries(licences).flatMap(([licence, of]) =>
         of.split(" ").map((name) => [name, licence] as const),
@@ -112,16 +132,20 @@ describe("licences", () => {
     );
     const others = names.filter((name) => !OWN.has(name));
     expect(others.length).toBeGreaterThan(2);
-    const refused = others.filter(
-      (name) => !isAllowed(licenceOf.get(name) ?? "", ALLOWED.production),
-    );
+    const refused = others.filter((name) => !isAllowed(licenceOf.get(name) ?? "", ALLOWED[use]));
     const help = "read the licence of each, and add it to test/support/reviewed-licences.ts";
     expect(refused, help).toEqual([]);
   });
 });
 
 /** Drover's own modules among those of a lock. */
-const OWN = new Set(["agent", "github.com/drover-dev/drover/sdk/go"]);
+const OWN = new Set([
+  "agent",
+  "com.example:agent",
+  "dev.drover:drover-sdk",
+  "example:{{name}}",
+  "github.com/drover-dev/drover/sdk/go",
+]);
 
 function matches(path: string, pattern: RegExp): readonly string[] {
   return [...read(path).matchAll(pattern)].map(([, ...groups]) => groups.join(":"));

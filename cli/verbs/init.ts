@@ -6,7 +6,7 @@ import { type Command, Option } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 
-const languages = ["go", "python", "typescript"] as const;
+const languages = ["go", "java", "python", "typescript"] as const;
 type Language = (typeof languages)[number];
 
 const projectsFolder = fileURLToPath(new URL("../projects", import.meta.url));
@@ -27,6 +27,7 @@ interface Lines {
 
 const lines: Readonly<Record<Language, Lines>> = Object.freeze({
   go: { setup: "go mod tidy", agent: "go run .", tests: "" },
+  java: { setup: "mvn -q test", agent: "mvn -q compile exec:java", tests: "" },
   python: {
     setup: "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
     agent: ".venv/bin/python agent.py",
@@ -43,6 +44,9 @@ const lines: Readonly<Record<Language, Lines>> = Object.freeze({
 interface Sdks {
   readonly npm: (folder: string) => string;
   readonly python: string;
+  readonly java: string;
+  /** Commands that make the SDK available, before those of the project. */
+  readonly javaSetup: string;
   readonly go: string;
   /** After the requirements of go.mod. */
   readonly goReplace: string;
@@ -57,6 +61,8 @@ function sdksOf(version: string): Sdks {
     return {
       npm: () => version,
       python: `${PYTHON_PACKAGE}==${version}`,
+      java: version,
+      javaSetup: "",
       go: `v${version}`,
       goReplace: "",
       origin: `The SDK has the version of the \`drover\` command that wrote this project, ${version}.`,
@@ -64,6 +70,8 @@ function sdksOf(version: string): Sdks {
   return {
     npm: (folder) => `file:${join(clone, folder)}`,
     python: `${PYTHON_PACKAGE} @ file://${join(clone, "sdk/python")}`,
+    java: version,
+    javaSetup: `mvn -q -f ${join(clone, "sdk/java/pom.xml")} install -DskipTests && `,
     go: "v0.0.0",
     goReplace: `\nreplace ${GO_MODULE} => ${join(clone, "sdk/go")}\n`,
     origin: `The SDK comes from the clone of Drover in which the \`drover\` command runs, \`${clone}\`.`,
@@ -86,8 +94,9 @@ export function addInit(program: Command, ended: Ended, version: string): void {
       const name = basename(to);
       checkEmpty(folder, to);
       checkName(name);
-      const { setup, agent, tests } = lines[lang];
-      const { npm, ...sdks } = sdksOf(version);
+      const { npm, javaSetup, ...sdks } = sdksOf(version);
+      const { agent, tests } = lines[lang];
+      const setup = `${lang === "java" ? javaSetup : ""}${lines[lang].setup}`;
       const npmPackages = { proto: npm("proto"), typescript: npm("sdk/typescript") };
       const words = { name, setup, agent, tests, node: nodeVersion, ...npmPackages, ...sdks };
       for (const file of [...filesOf("shared"), ...filesOf(lang)]) write(file, to, words);
@@ -100,6 +109,7 @@ export function addInit(program: Command, ended: Ended, version: string): void {
 
 const namesOf: Readonly<Record<Language, string>> = Object.freeze({
   go: "Go",
+  java: "Java",
   python: "Python",
   typescript: "TypeScript",
 });

@@ -39,6 +39,16 @@ export const agents: readonly AgentUnderTest[] = [
       }),
   },
   {
+    name: "java",
+    kind: "sdk",
+    prepare: () =>
+      withJava("java", "sdk/java/conformance", {
+        project: "sdk/java",
+        main: "dev.drover.conformance.ConformanceAgent",
+        classes: ["test-classes"],
+      }),
+  },
+  {
     name: "stub-typescript",
     kind: "stub",
     prepare: () => withNode("stub-typescript", `${stubs}/typescript`),
@@ -56,7 +66,16 @@ export const agents: readonly AgentUnderTest[] = [
     kind: "stub",
     prepare: () => withGo("stub-go", `${stubs}/go`, `${stubs}/go`),
   },
-  { name: "stub-java", kind: "stub", prepare: () => withJava("stub-java", `${stubs}/java`) },
+  {
+    name: "stub-java",
+    kind: "stub",
+    prepare: () =>
+      withJava("stub-java", `${stubs}/java`, {
+        project: `${stubs}/java`,
+        main: "Agent",
+        classes: [],
+      }),
+  },
   { name: "stub-rust", kind: "stub", prepare: () => withCargo("stub-rust", `${stubs}/rust`) },
   { name: "stub-shell", kind: "stub", prepare: () => withShell("stub-shell", `${stubs}/shell`) },
 ];

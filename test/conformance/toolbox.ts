@@ -134,8 +134,18 @@ export function withCargo(agent: string, folder: string): Promise<Ready> {
   });
 }
 
-export function withJava(agent: string, folder: string): Promise<Ready> {
+interface JavaProgram {
+  /** The folder of pom.xml. */
+  readonly project: string;
+  readonly main: string;
+  /** Where the build puts the classes of the program, in its folder. */
+  readonly classes: readonly string[];
+}
+
+/** `folder` has the sources of the program. */
+export function withJava(agent: string, folder: string, of: JavaProgram): Promise<Ready> {
   const target = builtIn(agent);
+  const classPath = [...of.classes, "*", "jars/*"].map((part) => join(target, part)).join(":");
   return built({
     agent,
     folder,
@@ -143,16 +153,22 @@ export function withJava(agent: string, folder: string): Promise<Ready> {
       { name: "java", ask: ["-version"] },
       { name: "mvn", ask: ["-version"] },
     ],
-    build: [["mvn", "-q", "-B", `-Dbuilt=${target}`, "package"]],
+    build: [
+      // The tests of the project are compiled, and not run.
+      [
+        "mvn",
+        "-q",
+        "-B",
+        "-f",
+        join(root, of.project),
+        `-Dbuilt=${target}`,
+        "-DskipTests",
+        "package",
+      ],
+    ],
     command: {
       program: "java",
-      args: [
-        "-XX:TieredStopAtLevel=1",
-        "-XX:+UseSerialGC",
-        "-cp",
-        `${target}/*:${target}/jars/*`,
-        "Agent",
-      ],
+      args: ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, of.main],
       cwd: join(root, folder),
     },
   });

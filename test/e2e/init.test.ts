@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, onTestFinished, type TestContext, test } f
 import { type DroverProcess, drover, startDrover } from "../support/drover-process.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { go, needsGo } from "../support/go-tool.ts";
+import { needsJava } from "../support/java-tool.ts";
 import { preparePython } from "../support/python-env.ts";
 import { endForLack } from "../support/required-tools.ts";
 
@@ -114,6 +115,17 @@ test("a Go project", { timeout: 300_000 }, async (context: TestContext) => {
   await tryOut(cwd, join(cwd, "agent"), []);
 });
 
+test("a Java project", { timeout: 900_000 }, async (context: TestContext) => {
+  await needsJava(context);
+  const cwd = await init("java");
+  const setup = readFileSync(join(cwd, "README.md"), "utf8")
+    .split("\n")
+    .find((line) => line.startsWith("mvn "));
+  // Its own tests run with it.
+  await promisify(execFile)("sh", ["-euc", setup ?? "false"], { cwd });
+  await tryOut(cwd, "mvn", ["-q", "compile", "exec:java"]);
+});
+
 test("nothing is written into a folder that is not empty, nor under a name that is none", async () => {
   const cwd = makeTestFolder();
   onTestFinished(() => rmSync(cwd, { recursive: true }));
@@ -125,7 +137,7 @@ test("nothing is written into a folder that is not empty, nor under a name that 
   const unnamed = await drover(["init", "My Project", "--lang", "go"], { cwd });
   expect(unnamed.stderr).toContain('"My Project" cannot be the name of a project');
   const unknown = await drover(["init", "hello", "--lang", "cobol"], { cwd });
-  expect(unknown.stderr).toContain("go, python, typescript");
+  expect(unknown.stderr).toContain("go, java, python, typescript");
   expect(readdirSync(cwd)).toEqual(["mine.txt"]);
 });
 

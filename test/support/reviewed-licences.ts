@@ -21,8 +21,10 @@ export const pythonLicences: Licences = {
 
 export const javaLicences: Licences = {
   "Apache-2.0":
-    "io.grpc:grpc-netty-shaded io.grpc:grpc-protobuf io.grpc:grpc-stub kr.motd.maven:os-maven-plugin org.apache.maven.plugins:maven-compiler-plugin org.apache.maven.plugins:maven-dependency-plugin org.xolstice.maven.plugins:protobuf-maven-plugin",
-  "BSD-3-Clause": "com.google.protobuf:protobuf-java-util",
+    "com.fasterxml.jackson.core:jackson-databind io.grpc:grpc-inprocess io.grpc:grpc-netty-shaded io.grpc:grpc-protobuf io.grpc:grpc-stub io.opentelemetry:opentelemetry-api io.opentelemetry:opentelemetry-sdk-testing kr.motd.maven:os-maven-plugin org.apache.maven.plugins:maven-compiler-plugin org.apache.maven.plugins:maven-dependency-plugin org.apache.maven.plugins:maven-deploy-plugin org.apache.maven.plugins:maven-gpg-plugin org.apache.maven.plugins:maven-install-plugin org.apache.maven.plugins:maven-jar-plugin org.apache.maven.plugins:maven-javadoc-plugin org.apache.maven.plugins:maven-resources-plugin org.apache.maven.plugins:maven-source-plugin org.apache.maven.plugins:maven-surefire-plugin org.codehaus.mojo:exec-maven-plugin org.xolstice.maven.plugins:protobuf-maven-plugin",
+  "BSD-3-Clause": "com.google.protobuf:protobuf-java com.google.protobuf:protobuf-java-util",
+  "EPL-2.0": "org.junit.jupiter:junit-jupiter",
+  MIT: "org.codehaus.mojo:build-helper-maven-plugin org.slf4j:slf4j-api org.slf4j:slf4j-simple",
 };
 
 export const rustLicences: Licences = {

@@ -200,8 +200,8 @@ const file_drover_v1_intervention_proto_rawDesc = "" +
 	"page_token\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"\x82\x01\n" +
 	"\x19ListInterventionsResponse\x12=\n" +
 	"\rinterventions\x18\x01 \x03(\v2\x17.drover.v1.InterventionR\rinterventions\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageTokenBK\n" +
-	"\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageTokenB^\n" +
+	"\rdev.drover.v1B\x11InterventionProtoP\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3"
 
 var (
 	file_drover_v1_intervention_proto_rawDescOnce sync.Once

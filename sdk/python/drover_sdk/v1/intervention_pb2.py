@@ -15,14 +15,14 @@ from drover_sdk.v1 import run_pb2 as drover_dot_v1_dot_run__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x64rover/v1/intervention.proto\x12\tdrover.v1\x1a\x13\x64rover/v1/run.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa7\x02\n\x18ListInterventionsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x16\n\x05rules\x18\x02 \x03(\tB\x00R\x05rules\x12\x17\n\x06run_id\x18\x03 \x01(\tB\x00R\x05runId\x12;\n\x0b\x61\x63ted_after\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nactedAfter\x12=\n\x0c\x61\x63ted_before\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0b\x61\x63tedBefore\x12\x1d\n\tpage_size\x18\x06 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x07 \x01(\tB\x00R\tpageToken\"\x82\x01\n\x19ListInterventionsResponse\x12=\n\rinterventions\x18\x01 \x03(\x0b\x32\x17.drover.v1.InterventionR\rinterventions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageTokenBK\n\rdev.drover.v1P\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x64rover/v1/intervention.proto\x12\tdrover.v1\x1a\x13\x64rover/v1/run.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa7\x02\n\x18ListInterventionsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x16\n\x05rules\x18\x02 \x03(\tB\x00R\x05rules\x12\x17\n\x06run_id\x18\x03 \x01(\tB\x00R\x05runId\x12;\n\x0b\x61\x63ted_after\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\nactedAfter\x12=\n\x0c\x61\x63ted_before\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0b\x61\x63tedBefore\x12\x1d\n\tpage_size\x18\x06 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x07 \x01(\tB\x00R\tpageToken\"\x82\x01\n\x19ListInterventionsResponse\x12=\n\rinterventions\x18\x01 \x03(\x0b\x32\x17.drover.v1.InterventionR\rinterventions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageTokenB^\n\rdev.drover.v1B\x11InterventionProtoP\x01Z,github.com/drover-dev/drover/sdk/go/droverpb\xaa\x02\tDrover.V1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'drover_sdk.v1.intervention_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   _globals['DESCRIPTOR']._loaded_options = None
-  _globals['DESCRIPTOR']._serialized_options = b'\n\rdev.drover.v1P\001Z,github.com/drover-dev/drover/sdk/go/droverpb\252\002\tDrover.V1'
+  _globals['DESCRIPTOR']._serialized_options = b'\n\rdev.drover.v1B\021InterventionProtoP\001Z,github.com/drover-dev/drover/sdk/go/droverpb\252\002\tDrover.V1'
   _globals['_LISTINTERVENTIONSREQUEST']._serialized_start=98
   _globals['_LISTINTERVENTIONSREQUEST']._serialized_end=393
   _globals['_LISTINTERVENTIONSRESPONSE']._serialized_start=396

@@ -1,0 +1,65 @@
+package dev.drover;
+
+/** The state of a run. */
+public enum RunState {
+  /** It has not started: its start time or its concurrency key lets it wait. */
+  PENDING(false),
+  /** Its steps are performed. */
+  RUNNING(false),
+  /** It was paused. */
+  PAUSED(false),
+  /** It ends, and tasks that agents hold are being stopped. */
+  STOPPING(false),
+  /** What was done is being undone. */
+  COMPENSATING(false),
+  /** It waits for a person. */
+  ESCALATED(false),
+  /** Its steps that always run are performed. */
+  FINISHING(false),
+  /** It has ended as it should. */
+  COMPLETED(true),
+  /** It has ended, and what was done remains. */
+  FAILED(true),
+  /** It has ended, and what was done is undone. */
+  COMPENSATED(true),
+  /** It was cancelled. */
+  CANCELLED(true),
+  /** A state of a newer server. */
+  UNRECOGNIZED(false);
+
+  private final boolean isEnded;
+
+  RunState(boolean isEnded) {
+    this.isEnded = isEnded;
+  }
+
+  /**
+   * Whether the state is final.
+   *
+   * @return false: it may change
+   */
+  public boolean isEnded() {
+    return isEnded;
+  }
+
+  static RunState of(dev.drover.v1.RunState state) {
+    return switch (state) {
+      case RUN_STATE_PENDING -> PENDING;
+      case RUN_STATE_RUNNING -> RUNNING;
+      case RUN_STATE_PAUSED -> PAUSED;
+      case RUN_STATE_STOPPING -> STOPPING;
+      case RUN_STATE_COMPENSATING -> COMPENSATING;
+      case RUN_STATE_ESCALATED -> ESCALATED;
+      case RUN_STATE_FINISHING -> FINISHING;
+      case RUN_STATE_COMPLETED -> COMPLETED;
+      case RUN_STATE_FAILED -> FAILED;
+      case RUN_STATE_COMPENSATED -> COMPENSATED;
+      case RUN_STATE_CANCELLED -> CANCELLED;
+      default -> UNRECOGNIZED;
+    };
+  }
+
+  dev.drover.v1.RunState toProto() {
+    return dev.drover.v1.RunState.valueOf("RUN_STATE_" + name());
+  }
+}

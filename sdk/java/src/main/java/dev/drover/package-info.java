@@ -1,0 +1,10 @@
+/**
+ * Drover's SDK for Java: a {@link dev.drover.Client} starts runs and reads their state, an
+ * {@link dev.drover.Agent} performs their steps. The SDK contains no workflow logic: the server
+ * decides which step comes next.
+ *
+ * <p>Answers of the server that have no type of their own here are messages of the contract, from
+ * package {@code dev.drover.v1}, whose comments are their reference. All types may be used by
+ * several threads at a time, except builders.
+ */
+package dev.drover;
