@@ -7,16 +7,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import readChangesets from "@changesets/read";
-import { theVersion, versionsFound } from "./versions.ts";
+import { PLACES, theVersion, versionsFound } from "./versions.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
 
-/** Files that the changesets' command does not know, and where the version stands in each. */
-const FOLLOWERS: Readonly<Record<string, RegExp>> = {
-  "package.json": /(?<="version": ").+(?=",)/,
-  "sdk/python/pyproject.toml": /(?<=^version = ").+(?="$)/m,
-};
+/** Files that the changesets' command does not know. */
+const FOLLOWERS: typeof PLACES = [["package.json", /"version": "(.+)",/], ...PLACES];
 
 function rewrite(file: string, change: (text: string) => string): void {
   const path = join(root, file);
@@ -34,8 +31,10 @@ await run(process.execPath, [join(root, "node_modules/@changesets/cli/bin.js"), 
 });
 const version = versionsFound().get("proto/package.json");
 if (version === undefined) throw new Error("proto/package.json has no version");
-for (const [file, place] of Object.entries(FOLLOWERS))
-  rewrite(file, (text) => text.replace(place, version));
+for (const [file, place] of FOLLOWERS)
+  rewrite(file, (text) =>
+    text.replace(place, (whole, before: string) => whole.replace(before, version)),
+  );
 const sentences = changesets.map(({ summary }) => `- ${summary.replaceAll("\n", "\n  ")}\n`);
 const today = new Date().toISOString().slice(0, 10);
 rewrite("CHANGELOG.md", (text) =>

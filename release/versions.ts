@@ -5,9 +5,11 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** Besides package.json files. */
-const PLACES: readonly (readonly [file: string, pattern: RegExp])[] = [
+/** Besides package.json files: the version is what the group of the pattern matches. */
+export const PLACES: readonly (readonly [file: string, pattern: RegExp])[] = [
   ["sdk/python/pyproject.toml", /^version = "(.+)"$/m],
+  ["sdk/java/pom.xml", /^ {2}<version>(.+)<\/version>$/m],
+  ["sdk/java/README.md", /<artifactId>drover-sdk<\/artifactId>\n {2}<version>(.+)<\/version>/],
   ["deploy/container/Containerfile", /^ARG VERSION=(.+)$/m],
   ["deploy/compose.yaml", /^ {2}image: localhost\/drover:(.+)$/m],
   ["deploy/helm/drover/Chart.yaml", /^appVersion: "(.+)"$/m],

@@ -10,6 +10,7 @@ import { renderMermaidSVG } from "beautiful-mermaid";
 import { Client } from "pg";
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
+import { theVersion } from "../release/versions.ts";
 import { createClientIdentities } from "../server/api/auth/client-identities.ts";
 import { createRequestCheck } from "../server/api/calls/request-check.ts";
 import { definitionOfText } from "../server/api/workflow/definition-source.ts";
@@ -33,6 +34,7 @@ const RUN: readonly (readonly [page: RegExp, languages: string, by: string])[] =
   [/^docs\/KUBERNETES\.md$/, "yaml", "test/e2e/helm-chart.test.ts"],
   [/^docs\/READY-AGENTS\.md$/, "yaml", "test/e2e/ready-agents.test.ts"],
   [/^sdk\/typescript\/README\.md$/, "ts", "test/e2e/sdk-readme.test.ts"],
+  [/^sdk\/java\/README\.md$/, "java", "test/e2e/java-sdk.test.ts"],
   [/^sdk\/python\/README\.md$/, "python", "sdk/python/tests/test_readme.py"],
   [/^agents-examples\/(?!stubs)\w+\/README\.md$/, "yaml text", "test/support/story-run.ts"],
 ];
@@ -41,7 +43,7 @@ const RUN: readonly (readonly [page: RegExp, languages: string, by: string])[] =
 const OUTPUTS: Readonly<Record<string, number>> = { "docs/TRACES.md": 3 };
 
 /** Languages with a check below. */
-const CHECKED = ["sh", "yaml", "json", "ts", "python", "go", "sql", "ini", "mermaid"];
+const CHECKED = ["xml", "sh", "yaml", "json", "ts", "python", "go", "sql", "ini", "mermaid"];
 
 const all = fencedBlocks();
 const isRun = ({ page, language }: FencedBlock) =>
@@ -200,6 +202,12 @@ describe("programs", () => {
     if (!runs("gofmt", ["-h"])) endForLack(context, "go", "gofmt is not here");
     execFileSync("gofmt", ["-e"], { input: text, stdio: "pipe" });
   });
+});
+
+test("a dependency of Maven has the version of this commit", () => {
+  const blocks = left("xml");
+  expect(blocks.length).toBeGreaterThan(0);
+  for (const { text } of blocks) expect(text).toContain(`<version>${theVersion()}</version>`);
 });
 
 describe("what PostgreSQL reads", () => {

@@ -21,17 +21,23 @@ interface Lines {
   /** Run once. */
   readonly setup: string;
   readonly agent: string;
-  /** A sentence about tests of the handlers; empty: the project has none. */
+  /** A sentence about tests of the handlers. */
   readonly tests: string;
 }
 
+const testedBy = (command: string): string => `\`${command}\` tests the handlers.\n\n`;
+
 const lines: Readonly<Record<Language, Lines>> = Object.freeze({
-  go: { setup: "go mod tidy", agent: "go run .", tests: "" },
-  java: { setup: "mvn -q test", agent: "mvn -q compile exec:java", tests: "" },
+  go: { setup: "go mod tidy", agent: "go run .", tests: testedBy("go test") },
+  java: {
+    setup: "mvn -q test",
+    agent: "mvn -q compile exec:java",
+    tests: testedBy("mvn -q test"),
+  },
   python: {
     setup: "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
     agent: ".venv/bin/python agent.py",
-    tests: "",
+    tests: testedBy(".venv/bin/python -m unittest"),
   },
   typescript: {
     setup: "npm install",

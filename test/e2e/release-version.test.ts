@@ -20,9 +20,11 @@ import { theVersion } from "../../release/versions.ts";
 const root = join(import.meta.dirname, "../..");
 const COPIED = [
   "{package,package-lock}.json",
-  "{proto,server,simulator,dev-postgres,cli,agents-examples,web,site}/package.json",
+  "{proto,server,simulator,dev-postgres,cli,agents,agents-examples,web,site}/package.json",
   "{sdk/typescript,test/support/otel-v2}/package.json",
   "sdk/python/pyproject.toml",
+  "sdk/java/{pom.xml,README.md}",
+  "deploy/{compose.yaml,container/Containerfile,helm/drover/Chart.yaml}",
   ".changeset/config.json",
   "release/*.ts",
   "CHANGELOG.md",
