@@ -1,6 +1,6 @@
 /** `drover mcp`: tools for AI assistants, over the Model Context Protocol. */
 import type { Command } from "commander";
-import { personOf } from "../change-options.ts";
+import { addChangeOptions, personOf } from "../change-options.ts";
 import { addText, connectionOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { GlobalOptions } from "../global-options.ts";
@@ -13,17 +13,12 @@ interface Options {
 }
 
 export function addMcp(program: Command, ended: Ended, version: string): void {
-  program
-    .command("mcp")
+  addChangeOptions(program.command("mcp"), { by: true })
     .description(
       "serve tools for AI assistants over MCP, on standard input and output; docs/MCP.md",
     )
     .option("--read-only", "only tools that change nothing")
     .option("--tools <names>", "only these tools, with commas between them", namesIn)
-    .option(
-      "--by <name>",
-      "the name of the assistant; default: the one that a JWT proves, else DROVER_USER, then USER",
-    )
     .option(
       "--role <role>",
       "a role in which it may decide on approvals; may be given again",
