@@ -9,6 +9,8 @@ import (
 )
 
 func init() {
+	bare.Payload = func(message *droverpb.Payload) any { return payloadOf(message) }
+	bare.Message = func(payload any) *droverpb.Payload { return payload.(*Payload).message() }
 	bare.Run = func(ctx context.Context, of bare.Attempt) *droverpb.Outcome {
 		codec, ok := of.Codec.(Codec)
 		if !ok {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
@@ -11,7 +13,6 @@ import (
 type Client struct {
 	calls     *calls
 	scheduler droverpb.SchedulerServiceClient
-	operator  droverpb.OperatorServiceClient
 	starts    *starts
 	done      func()
 }
@@ -35,7 +36,6 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 	return &Client{
 		calls:     calls,
 		scheduler: scheduler,
-		operator:  droverpb.NewOperatorServiceClient(calls),
 		starts:    newStarts(scheduler),
 		done:      done,
 	}, nil
@@ -44,47 +44,60 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 // Close closes the connection; it may be called twice.
 func (c *Client) Close() { c.done() }
 
-// Scheduler returns the generated client of SchedulerService, with the namespace, the repeats, the
-// codec and the errors of this client: for example for schedules and lists of workflows.
-func (c *Client) Scheduler() droverpb.SchedulerServiceClient { return c.scheduler }
-
-// Operator returns the generated client of OperatorService, in the same way: escalations, hooks,
-// triggers, queues, agents, and what needs a person.
-func (c *Client) Operator() droverpb.OperatorServiceClient { return c.operator }
+// Conn is the connection of this client, for the generated clients of package droverpb: with the
+// namespace, the repeats, the codec and the errors of this client. They have all other calls, such as
+// schedules, escalations, hooks, triggers and queues:
+//
+//	operator := droverpb.NewOperatorServiceClient(client.Conn())
+func (c *Client) Conn() grpc.ClientConnInterface { return c.calls }
 
 // Payload makes a payload of a value, with the client's codec; nil means no payload.
 func (c *Client) Payload(value any) (*droverpb.Payload, error) { return encode(c.calls.codec, value) }
 
+// RegisteredWorkflow is a version of a workflow.
+type RegisteredWorkflow struct {
+	Name    string
+	Version int
+	// Created false: this content was registered before.
+	Created bool
+}
+
 // RegisterWorkflow registers a definition, as package workflow builds it; the new version becomes
-// the default. If created is false, this content was registered before.
-func (c *Client) RegisterWorkflow(ctx context.Context, definition *droverpb.WorkflowDefinition) (
-	*droverpb.RegisterWorkflowResponse, error) {
-	source := &droverpb.RegisterWorkflowRequest_Definition{Definition: definition}
-	return c.scheduler.RegisterWorkflow(ctx, &droverpb.RegisterWorkflowRequest{Source: source})
+// the default.
+func (c *Client) RegisterWorkflow(ctx context.Context, definition *Definition) (
+	RegisteredWorkflow, error) {
+	source := &droverpb.RegisterWorkflowRequest_Definition{Definition: definition.message}
+	return c.register(ctx, &droverpb.RegisterWorkflowRequest{Source: source})
 }
 
 // RegisterWorkflowText registers a definition in YAML or JSON.
 func (c *Client) RegisterWorkflowText(ctx context.Context, text string) (
-	*droverpb.RegisterWorkflowResponse, error) {
+	RegisteredWorkflow, error) {
 	source := &droverpb.RegisterWorkflowRequest_Text{Text: text}
-	return c.scheduler.RegisterWorkflow(ctx, &droverpb.RegisterWorkflowRequest{Source: source})
+	return c.register(ctx, &droverpb.RegisterWorkflowRequest{Source: source})
+}
+
+func (c *Client) register(ctx context.Context, request *droverpb.RegisterWorkflowRequest) (
+	RegisteredWorkflow, error) {
+	answer, err := c.scheduler.RegisterWorkflow(ctx, request)
+	return RegisteredWorkflow{
+		Name: answer.GetName(), Version: int(answer.GetVersion()), Created: answer.GetCreated(),
+	}, err
 }
 
 // RunName names a run: a [RunID] or a [RunKey].
-type RunName interface{ Ref() *droverpb.RunRef }
+type RunName interface{ ref() *droverpb.RunRef }
 
 // RunID is the id of a run, which the server made.
 type RunID string
 
-// Ref returns the name for a request of package droverpb.
-func (id RunID) Ref() *droverpb.RunRef {
+func (id RunID) ref() *droverpb.RunRef {
 	return &droverpb.RunRef{Ref: &droverpb.RunRef_RunId{RunId: string(id)}}
 }
 
 // RunKey is the caller's own name for a run.
 type RunKey string
 
-// Ref returns the name for a request of package droverpb.
-func (key RunKey) Ref() *droverpb.RunRef {
+func (key RunKey) ref() *droverpb.RunRef {
 	return &droverpb.RunRef{Ref: &droverpb.RunRef_Key{Key: string(key)}}
 }

@@ -16,17 +16,17 @@ import (
 // bytes, so a step whose input is made of expressions needs its own way to the clear text.
 type Codec interface {
 	// Encode returns the payload to send.
-	Encode(*droverpb.Payload) (*droverpb.Payload, error)
+	Encode(*Payload) (*Payload, error)
 	// Decode undoes Encode. It returns a payload that Encode did not make unchanged; the content type
 	// shows the difference.
-	Decode(*droverpb.Payload) (*droverpb.Payload, error)
+	Decode(*Payload) (*Payload, error)
 }
 
 // plain is no codec.
 type plain struct{}
 
-func (plain) Encode(payload *droverpb.Payload) (*droverpb.Payload, error) { return payload, nil }
-func (plain) Decode(payload *droverpb.Payload) (*droverpb.Payload, error) { return payload, nil }
+func (plain) Encode(payload *Payload) (*Payload, error) { return payload, nil }
+func (plain) Decode(payload *Payload) (*Payload, error) { return payload, nil }
 
 // encode makes a payload of a value, and encodes it; nil is none.
 func encode(codec Codec, value any) (*droverpb.Payload, error) {
@@ -34,15 +34,17 @@ func encode(codec Codec, value any) (*droverpb.Payload, error) {
 	if payload == nil || err != nil {
 		return nil, err
 	}
-	return codec.Encode(payload)
+	encoded, err := codec.Encode(payload)
+	return encoded.message(), err
 }
 
 // decode reads a payload into a value; false: there is none.
 func decode(codec Codec, payload *droverpb.Payload, into any) (bool, error) {
-	if payload == nil {
+	sent := payloadOf(payload)
+	if sent == nil {
 		return false, nil
 	}
-	opened, err := codec.Decode(payload)
+	opened, err := codec.Decode(sent)
 	if err != nil {
 		return true, err
 	}
@@ -59,12 +61,16 @@ func decodeAll(codec Codec, message proto.Message) error {
 
 func decodeWithin(codec Codec, message protoreflect.Message) error {
 	if payload, ok := message.Interface().(*droverpb.Payload); ok {
-		opened, err := codec.Decode(payload)
-		if err != nil || opened == payload {
+		sent := payloadOf(payload)
+		if sent == nil {
+			return nil
+		}
+		opened, err := codec.Decode(sent)
+		if err != nil || opened == sent {
 			return err
 		}
 		proto.Reset(payload)
-		proto.Merge(payload, opened)
+		proto.Merge(payload, opened.message())
 		return nil
 	}
 	var failed error

@@ -12,21 +12,21 @@ import (
 // CancelRun stops a run. For the work that was done, undo is UNDO_COMPENSATE or UNDO_LEAVE.
 func (c *Client) CancelRun(ctx context.Context, run RunName, undo droverpb.Undo, reason string) (
 	*droverpb.Run, error) {
-	request := &droverpb.CancelRunRequest{Run: run.Ref(), Undo: undo, Reason: reason}
+	request := &droverpb.CancelRunRequest{Run: run.ref(), Undo: undo, Reason: reason}
 	answer, err := c.scheduler.CancelRun(ctx, request)
 	return answer.GetRun(), err
 }
 
 // PauseRun pauses a run: no new task is handed out, and tasks that agents hold continue.
 func (c *Client) PauseRun(ctx context.Context, run RunName, reason string) (*droverpb.Run, error) {
-	request := &droverpb.PauseRunRequest{Run: run.Ref(), Reason: reason}
+	request := &droverpb.PauseRunRequest{Run: run.ref(), Reason: reason}
 	answer, err := c.scheduler.PauseRun(ctx, request)
 	return answer.GetRun(), err
 }
 
 // ResumeRun resumes a paused run.
 func (c *Client) ResumeRun(ctx context.Context, run RunName, reason string) (*droverpb.Run, error) {
-	request := &droverpb.ResumeRunRequest{Run: run.Ref(), Reason: reason}
+	request := &droverpb.ResumeRunRequest{Run: run.ref(), Reason: reason}
 	answer, err := c.scheduler.ResumeRun(ctx, request)
 	return answer.GetRun(), err
 }
@@ -54,7 +54,7 @@ func (r Rerun) version() droverpb.RerunVersion {
 func (c *Client) RetryRun(ctx context.Context, run RunName, how Rerun) (
 	*droverpb.RetryRunResponse, error) {
 	return c.scheduler.RetryRun(ctx, &droverpb.RetryRunRequest{
-		Run: run.Ref(), RequestId: how.RequestID, Version: how.version(),
+		Run: run.ref(), RequestId: how.RequestID, Version: how.version(),
 	})
 }
 
@@ -66,7 +66,7 @@ func (c *Client) RerunFrom(ctx context.Context, run RunName, stepID string, how 
 		return nil, err
 	}
 	return c.scheduler.RerunFrom(ctx, &droverpb.RerunFromRequest{
-		Run: run.Ref(), StepId: stepID, RequestId: how.RequestID, Version: how.version(), Input: input,
+		Run: run.ref(), StepId: stepID, RequestId: how.RequestID, Version: how.version(), Input: input,
 	})
 }
 
@@ -104,7 +104,7 @@ func (c *Client) Signal(ctx context.Context, run RunName, name, id string, paylo
 	if err != nil {
 		return false, err
 	}
-	request := &droverpb.SignalRequest{Run: run.Ref(), Name: name, SignalId: id, Payload: body}
+	request := &droverpb.SignalRequest{Run: run.ref(), Name: name, SignalId: id, Payload: body}
 	answer, err := c.scheduler.Signal(ctx, request)
 	return answer.GetRepeated(), err
 }
@@ -135,13 +135,13 @@ func (c *Client) Decide(ctx context.Context, run RunName, stepID string, decisio
 		kind = droverpb.DecisionKind_DECISION_KIND_REJECT
 	}
 	return c.scheduler.Decide(ctx, &droverpb.DecideRequest{
-		Run:      run.Ref(),
+		Run:      run.ref(),
 		StepId:   stepID,
 		Approver: decision.Approver,
 		Roles:    decision.Roles,
 		Decision: kind,
 		Comment:  decision.Comment,
-		Form:     form,
+		Form:     form.message(),
 	})
 }
 

@@ -119,13 +119,10 @@ func (t *Task) Progress(mark Mark) {
 // Details stores what a later attempt needs to resume. It is sent within a second, and before the
 // report of an attempt that ends without success. An error means that the value has no JSON form.
 func (t *Task) Details(value any) error {
-	payload, err := toPayload(value)
-	if err == nil && payload == nil {
-		payload, err = JSON(nil)
+	if value == nil {
+		value = &Payload{JSON: "null"}
 	}
-	if err == nil {
-		payload, err = t.codec.Encode(payload)
-	}
+	payload, err := encode(t.codec, value)
 	if err != nil {
 		return err
 	}

@@ -9,8 +9,18 @@ import (
 	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
+// Payload is a value as it is sent and stored: a JSON text, or bytes with their media type.
+type Payload struct {
+	// JSON is the text of a JSON value; "": the payload is bytes.
+	JSON string
+	// Data are the bytes, if it is not JSON.
+	Data []byte
+	// ContentType is the media type of the bytes; "": application/octet-stream.
+	ContentType string
+}
+
 // JSON makes a payload of a value. Functions that take a payload do this for a plain value.
-func JSON(value any) (*droverpb.Payload, error) {
+func JSON(value any) (*Payload, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	// As a person wrote it: what is not shown in a page needs no \u003c.
@@ -18,31 +28,31 @@ func JSON(value any) (*droverpb.Payload, error) {
 	if err := encoder.Encode(value); err != nil {
 		return nil, fmt.Errorf("drover: a payload of type %T has no JSON form: %w", value, err)
 	}
-	body := &droverpb.Payload_Json{Json: string(bytes.TrimRight(text.Bytes(), "\n"))}
-	return &droverpb.Payload{Body: body}, nil
+	return &Payload{JSON: string(bytes.TrimRight(text.Bytes(), "\n"))}, nil
 }
 
 // Bytes makes a payload that is not JSON; the server passes it on unchanged and never reads it. An
 // empty media type means application/octet-stream.
-func Bytes(data []byte, contentType string) *droverpb.Payload {
-	return &droverpb.Payload{ContentType: contentType, Body: &droverpb.Payload_Data{Data: data}}
+func Bytes(data []byte, contentType string) *Payload {
+	return &Payload{ContentType: contentType, Data: data}
 }
 
 // Unmarshal reads a payload: JSON into any value that [json.Unmarshal] accepts, bytes into a
 // *[]byte. If there is no payload, the value is unchanged.
-func Unmarshal(payload *droverpb.Payload, into any) error {
-	switch body := payload.GetBody().(type) {
-	case *droverpb.Payload_Json:
-		if err := unmarshalJSON([]byte(body.Json), into); err != nil {
+func Unmarshal(payload *Payload, into any) error {
+	switch {
+	case payload == nil:
+	case payload.JSON != "":
+		if err := unmarshalJSON([]byte(payload.JSON), into); err != nil {
 			return fmt.Errorf("drover: the payload is not as expected: %w", err)
 		}
-	case *droverpb.Payload_Data:
+	default:
 		data, ok := into.(*[]byte)
 		if !ok {
 			const text = "drover: the payload is bytes (%q); read it into a *[]byte, not a %T"
-			return fmt.Errorf(text, payload.GetContentType(), into)
+			return fmt.Errorf(text, payload.ContentType, into)
 		}
-		*data = body.Data
+		*data = payload.Data
 	}
 	return nil
 }
@@ -77,14 +87,40 @@ func (e *mismatchError) Error() string {
 func (e *mismatchError) Unwrap() error { return e.of }
 
 // toPayload leaves a payload as it is; nil is none, and all else is JSON.
-func toPayload(value any) (*droverpb.Payload, error) {
+func toPayload(value any) (*Payload, error) {
 	switch given := value.(type) {
 	case nil:
 		return nil, nil
-	case *droverpb.Payload:
+	case *Payload:
 		return given, nil
 	default:
 		return JSON(value)
+	}
+}
+
+// message is the payload as it is sent; of nil it is nil.
+func (p *Payload) message() *droverpb.Payload {
+	switch {
+	case p == nil:
+		return nil
+	case p.JSON != "":
+		return &droverpb.Payload{
+			ContentType: p.ContentType, Body: &droverpb.Payload_Json{Json: p.JSON},
+		}
+	default:
+		return &droverpb.Payload{
+			ContentType: p.ContentType, Body: &droverpb.Payload_Data{Data: p.Data},
+		}
+	}
+}
+
+// payloadOf reads what was sent; without a body there is none.
+func payloadOf(message *droverpb.Payload) *Payload {
+	if message.GetBody() == nil {
+		return nil
+	}
+	return &Payload{
+		JSON: message.GetJson(), Data: message.GetData(), ContentType: message.GetContentType(),
 	}
 }
 

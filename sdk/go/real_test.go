@@ -269,7 +269,7 @@ func TestAKeyStartsOneRunAndARefusalNamesTheReason(t *testing.T) {
 	run, err := client.CancelRun(t.Context(), drover.RunKey(key), droverpb.Undo_UNDO_LEAVE, "enough")
 	equal(t, "error", err, nil)
 	equal(t, "reason", run.GetCancelReason(), "enough")
-	overview, err := client.Operator().GetOverview(t.Context(), &droverpb.GetOverviewRequest{})
+	overview, err := droverpb.NewOperatorServiceClient(client.Conn()).GetOverview(t.Context(), &droverpb.GetOverviewRequest{})
 	equal(t, "error", err, nil)
 	equal(t, "paused", overview.GetNamespacePause() == nil, true)
 }
@@ -291,10 +291,10 @@ func TestLinesOfAHandlerAreStoredWithTheirAttemptUnlessTheStepHasLogsOff(t *test
 	run := started(t, client, nil, quiet, pay)
 	ended(t, client, run, droverpb.RunState_RUN_STATE_COMPLETED)
 	// They come at most a second after the end of their task.
-	request := &droverpb.ListLogsRequest{Run: run.Ref()}
+	request := &droverpb.ListLogsRequest{Run: &droverpb.RunRef{Ref: &droverpb.RunRef_RunId{RunId: string(run)}}}
 	var lines []string
 	for deadline := time.Now().Add(10 * time.Second); len(lines) < 2 && time.Now().Before(deadline); {
-		answer, err := client.Scheduler().ListLogs(t.Context(), request)
+		answer, err := droverpb.NewSchedulerServiceClient(client.Conn()).ListLogs(t.Context(), request)
 		equal(t, "error", err, nil)
 		lines = nil
 		for _, line := range answer.GetLines() {

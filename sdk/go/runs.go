@@ -45,7 +45,7 @@ func Settings(request *droverpb.GetRunRequest) { request.IncludeSettings = true 
 // GetRun returns the run with its steps, and everything that is included.
 func (c *Client) GetRun(ctx context.Context, run RunName, include ...Include) (
 	*droverpb.GetRunResponse, error) {
-	request := &droverpb.GetRunRequest{Run: run.Ref()}
+	request := &droverpb.GetRunRequest{Run: run.ref()}
 	for _, one := range include {
 		one(request)
 	}
@@ -68,7 +68,7 @@ func (c *Client) ListRuns(ctx context.Context, filter *droverpb.RunFilter) iter.
 // a step; those in one of the given states, or all.
 func (c *Client) ListItems(ctx context.Context, run RunName, stepID string,
 	states ...droverpb.StepState) iter.Seq2[*droverpb.Step, error] {
-	request := &droverpb.ListItemsRequest{Run: run.Ref(), StepId: stepID, States: states}
+	request := &droverpb.ListItemsRequest{Run: run.ref(), StepId: stepID, States: states}
 	return pages(func() ([]*droverpb.Step, bool, error) {
 		page, err := c.scheduler.ListItems(ctx, request)
 		request.PageToken = page.GetNextPageToken()
@@ -100,14 +100,14 @@ func pages[T any](next func() (page []T, more bool, err error)) iter.Seq2[T, err
 
 // ExplainRun explains why a run is not moving, what happens next, and what a person can do.
 func (c *Client) ExplainRun(ctx context.Context, run RunName) (*droverpb.ExplainRunResponse, error) {
-	return c.scheduler.ExplainRun(ctx, &droverpb.ExplainRunRequest{Run: run.Ref()})
+	return c.scheduler.ExplainRun(ctx, &droverpb.ExplainRunRequest{Run: run.ref()})
 }
 
 const waitRunFor = 30 * time.Second
 
 // WaitRun waits until the run has ended, or the context ends, and returns the run.
 func (c *Client) WaitRun(ctx context.Context, run RunName) (*droverpb.Run, error) {
-	request := &droverpb.WaitRunRequest{Run: run.Ref(), Wait: durationpb.New(waitRunFor)}
+	request := &droverpb.WaitRunRequest{Run: run.ref(), Wait: durationpb.New(waitRunFor)}
 	for {
 		asked := time.Now()
 		answer, err := c.scheduler.WaitRun(ctx, request)
@@ -133,7 +133,7 @@ func (c *Client) WatchRun(ctx context.Context, run RunName) iter.Seq2[
 		// A caller that leaves the loop ends the call.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		request := &droverpb.WatchRunRequest{Run: run.Ref()}
+		request := &droverpb.WatchRunRequest{Run: run.ref()}
 		var backoff backoff
 		failingSince := time.Now()
 		for {

@@ -19,7 +19,7 @@ type Start struct {
 	// Workflow is the name of a registered workflow. Definition, instead of it, is a definition for
 	// this run only.
 	Workflow   string
-	Definition *droverpb.WorkflowDefinition
+	Definition *Definition
 	// Version of the registered workflow. Default: the default version.
 	Version int
 	// Input has a JSON form, or is a payload. Default: none.
@@ -32,11 +32,57 @@ type Start struct {
 	// StartTime is when the run starts; a time in the past means now. Default: at once.
 	StartTime time.Time
 	// Concurrency limits how many runs of one key are in progress. Default: no limit.
-	Concurrency *droverpb.Concurrency
+	Concurrency *Concurrency
 	// NotifyHook is the hook that is notified of the end of the run, at NotifyURL if that is given.
 	// Default: none.
 	NotifyHook string
 	NotifyURL  string
+}
+
+// Concurrency limits how many runs of one key are in progress.
+type Concurrency struct {
+	// Key within the namespace of the run, such as "customer-17".
+	Key string
+	// Limit: the run starts only while fewer runs of the key are in progress. 0 means 1; at most
+	// 1,000.
+	Limit int
+	// Policy is what happens while there is no free permit. Default: PolicyQueue.
+	Policy ConcurrencyPolicy
+}
+
+// ConcurrencyPolicy is what happens to a run for which there is no free permit.
+type ConcurrencyPolicy string
+
+// What happens to a run for which there is no free permit.
+const (
+	// PolicyQueue: the run waits.
+	PolicyQueue ConcurrencyPolicy = "queue"
+	// PolicyRefuse: the run is refused with [ReasonConcurrencyLimit].
+	PolicyRefuse ConcurrencyPolicy = "refuse"
+	// PolicyCancelOldest: the oldest run of the key is cancelled and undone.
+	PolicyCancelOldest ConcurrencyPolicy = "cancel-oldest"
+	// PolicyQueueOne: the run waits unless another one already does.
+	PolicyQueueOne ConcurrencyPolicy = "queue-one"
+)
+
+func (c *Concurrency) message() (*droverpb.Concurrency, error) {
+	if c == nil {
+		return nil, nil
+	}
+	made := &droverpb.Concurrency{Key: c.Key, Limit: int32(c.Limit)}
+	switch c.Policy {
+	case "", PolicyQueue:
+		made.Policy = droverpb.ConcurrencyPolicy_CONCURRENCY_POLICY_QUEUE
+	case PolicyRefuse:
+		made.Policy = droverpb.ConcurrencyPolicy_CONCURRENCY_POLICY_REFUSE
+	case PolicyCancelOldest:
+		made.Policy = droverpb.ConcurrencyPolicy_CONCURRENCY_POLICY_CANCEL_OLDEST
+	case PolicyQueueOne:
+		made.Policy = droverpb.ConcurrencyPolicy_CONCURRENCY_POLICY_QUEUE_ONE
+	default:
+		return nil, fmt.Errorf("drover: there is no policy %q of concurrency", c.Policy)
+	}
+	return made, nil
 }
 
 // Started is the result of a [Start].
@@ -106,20 +152,24 @@ func (c *Client) toSchedule(ctx context.Context, start Start) (*droverpb.Schedul
 	if (start.Workflow == "") == (start.Definition == nil) {
 		return nil, errors.New("drover: a run needs either the name of a workflow or a definition")
 	}
+	concurrency, err := start.Concurrency.message()
+	if err != nil {
+		return nil, err
+	}
 	request := &droverpb.ScheduleRequest{
 		Namespace:   c.calls.namespace,
 		Input:       input,
 		Key:         start.Key,
 		Priority:    int32(start.Priority),
 		Labels:      start.Labels,
-		Concurrency: start.Concurrency,
+		Concurrency: concurrency,
 	}
 	inTraceOf(ctx, request)
 	if request.Key == "" {
 		request.Key = rand.Text()
 	}
 	if start.Definition != nil {
-		request.Target = &droverpb.ScheduleRequest_Definition{Definition: start.Definition}
+		request.Target = &droverpb.ScheduleRequest_Definition{Definition: start.Definition.message}
 	} else {
 		workflow := &droverpb.WorkflowRef{Name: start.Workflow, Version: int32(start.Version)}
 		request.Target = &droverpb.ScheduleRequest_Workflow{Workflow: workflow}

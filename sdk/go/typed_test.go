@@ -16,6 +16,7 @@ import (
 	drover "github.com/drover-dev/drover/sdk/go"
 	"github.com/drover-dev/drover/sdk/go/droverpb"
 	"github.com/drover-dev/drover/sdk/go/drovertest"
+	"github.com/drover-dev/drover/sdk/go/internal/defined"
 	"github.com/drover-dev/drover/sdk/go/workflow"
 )
 
@@ -73,8 +74,8 @@ func TestATypedHandlerGetsItsInputAndReturnsItsOutput(t *testing.T) {
 	tryBook(t, drovertest.Task{Input: given}).Output(&output)
 	equal(t, "output", output, booking{"flight-to-Lisbon"})
 	second := tryBook(t, drovertest.Task{Input: given, Attempt: 2})
-	equal(t, "deferred", second.Outcome.GetDeferred() != nil, true)
-	equal(t, "failed", tryBook(t, drovertest.Task{Input: given, Attempt: 3}).Code(), "full")
+	equal(t, "deferred", second.Kind, drovertest.Deferred)
+	equal(t, "failed", tryBook(t, drovertest.Task{Input: given, Attempt: 3}).Code, "full")
 }
 
 func TestAWrongInputIsAPermanentFailureThatSaysWhereAndWhy(t *testing.T) {
@@ -84,11 +85,10 @@ func TestAWrongInputIsAPermanentFailureThatSaysWhereAndWhy(t *testing.T) {
 		`{"legs":[]}`:         "legs: a trip has at least one",
 	} {
 		result := tryBook(t, drovertest.Task{Input: json.RawMessage(input)})
-		failed := result.Outcome.GetFailed()
-		equal(t, "code", failed.GetCode(), "bad-input")
-		equal(t, "class", failed.GetFailureClass(), droverpb.FailureClass_FAILURE_CLASS_PERMANENT)
-		if !strings.HasSuffix(failed.GetMessage(), problem) {
-			t.Errorf("got %q, want it to end with %q", failed.GetMessage(), problem)
+		equal(t, "code", result.Code, "bad-input")
+		equal(t, "transient", result.Transient, false)
+		if !strings.HasSuffix(result.Message, problem) {
+			t.Errorf("got %q, want it to end with %q", result.Message, problem)
 		}
 	}
 }
@@ -99,7 +99,9 @@ func TestATaskWithoutOutputSendsNone(t *testing.T) {
 	})
 	given := drovertest.Task{Input: trip{Legs: []leg{{To: "Rome"}}}}
 	result := drovertest.Run(t, cancel, given)
-	equal(t, "output", result.Outcome.GetSuccess().GetOutput() == nil, true)
+	output := booking{"unchanged"}
+	result.Output(&output)
+	equal(t, "output", output, booking{"unchanged"})
 }
 
 func TestAnAgentServesATaskByItsType(t *testing.T) {
@@ -109,11 +111,12 @@ func TestAnAgentServesATaskByItsType(t *testing.T) {
 }
 
 func TestAStepPerformsATaskByItsType(t *testing.T) {
-	definition, err := workflow.Workflow{Name: holiday.Name(), Steps: []workflow.Step{
+	made, err := workflow.Workflow{Name: holiday.Name(), Steps: []workflow.Step{
 		{ID: "flight", Do: workflow.Perform(bookTrip)},
 		{ID: "back", Do: workflow.PerformWith(bookTrip, trip{Legs: []leg{{To: "${input.from}"}}})},
 	}}.Definition()
 	equal(t, "error", err, nil)
+	definition := defined.Message(made)
 	equal(t, "task", definition.GetSteps()[0].GetTask().GetName(), "book-trip")
 	equal(t, "input", definition.GetSteps()[0].GetInput() == nil, true)
 	equal(t, "input", definition.GetSteps()[1].GetInput().GetJson(),

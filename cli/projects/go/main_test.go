@@ -23,13 +23,13 @@ func TestACardIsChargedUnderTheKeyOfTheTask(t *testing.T) {
 }
 
 func TestWithoutACardItFailsForGood(t *testing.T) {
-	if code := tryCharge(t, Order{Card: "none"}).Code(); code != "no-card" {
-		t.Fatalf("got %q", code)
+	if result := tryCharge(t, Order{Card: "none"}); result.Code != "no-card" {
+		t.Fatalf("got %+v", result)
 	}
 }
 
 func TestAnOrderThatIsNoneIsRefused(t *testing.T) {
-	if code := tryCharge(t, "visa").Code(); code != "bad-input" {
-		t.Fatalf("got %q", code)
+	if result := tryCharge(t, "visa"); result.Code != "bad-input" {
+		t.Fatalf("got %+v", result)
 	}
 }

@@ -44,16 +44,43 @@ type Task struct {
 	Codec drover.Codec
 }
 
+// Kind is how an attempt ended.
+type Kind string
+
+// How an attempt ended.
+const (
+	Success   Kind = "success"
+	Failed    Kind = "failed"
+	Unknown   Kind = "unknown"
+	Cancelled Kind = "cancelled"
+	Again     Kind = "again"
+	Deferred  Kind = "deferred"
+)
+
 // Result is what an agent would report, with the progress and details of the handler.
 type Result struct {
-	// Outcome is what an agent would send.
-	Outcome *droverpb.Outcome
-	// Progress has each reported progress, in order.
-	Progress []*droverpb.Progress
+	// Kind is Failed, with the code "drover.output", also for a success whose output is lost: the
+	// server makes that of it.
+	Kind Kind
+	// Code and Message are those of Failed and Unknown.
+	Code    string
+	Message string
+	// Transient: a retry may help; for Failed.
+	Transient bool
+	// RetryAfter is the minimum time before the next try, for Failed. 0: not given.
+	RetryAfter time.Duration
+	// NoEffect: nothing exists at the remote service; for Failed and Cancelled.
+	NoEffect bool
+	// After is when the task is handed out again; for Again.
+	After time.Duration
+	// Progress has each reported progress, in order: a float64 of a fraction, a uint64 of a counter,
+	// a string of a cursor.
+	Progress []any
 
 	t       testing.TB
 	codec   drover.Codec
-	details *droverpb.Payload
+	output  *drover.Payload
+	details *drover.Payload
 }
 
 // Run runs the handler to its end.
@@ -94,7 +121,7 @@ func Start(t testing.TB, handler drover.Handler, task Task) *Attempt {
 		defer close(made.done)
 		outcome := bare.Run(ctx, of)
 		made.mu.Lock()
-		made.result.Outcome = outcome
+		made.result.read(outcome)
 		made.mu.Unlock()
 	}()
 	return made
@@ -114,24 +141,50 @@ func (a *Attempt) Wait() Result {
 func (a *Attempt) note(progress *droverpb.Progress, details *droverpb.Payload) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if progress != nil {
-		a.result.Progress = append(a.result.Progress, progress)
+	switch kind := progress.GetKind().(type) {
+	case *droverpb.Progress_Fraction:
+		a.result.Progress = append(a.result.Progress, kind.Fraction)
+	case *droverpb.Progress_Counter:
+		a.result.Progress = append(a.result.Progress, kind.Counter)
+	case *droverpb.Progress_Cursor:
+		a.result.Progress = append(a.result.Progress, kind.Cursor)
 	}
 	if details != nil {
-		a.result.details = details
+		a.result.details = bare.Payload(details).(*drover.Payload)
+	}
+}
+
+func (r *Result) read(outcome *droverpb.Outcome) {
+	switch kind := outcome.GetKind().(type) {
+	case *droverpb.Outcome_Success_:
+		r.Kind = Success
+		if r.Message = kind.Success.GetOutputProblem(); r.Message != "" {
+			r.Kind, r.Code = Failed, "drover.output"
+		}
+		r.output = bare.Payload(kind.Success.GetOutput()).(*drover.Payload)
+	case *droverpb.Outcome_Failed_:
+		failed := kind.Failed
+		r.Kind, r.Code, r.Message = Failed, failed.GetCode(), failed.GetMessage()
+		r.Transient = failed.GetFailureClass() == droverpb.FailureClass_FAILURE_CLASS_TRANSIENT
+		r.RetryAfter, r.NoEffect = failed.GetRetryAfter().AsDuration(), failed.GetNoEffect()
+	case *droverpb.Outcome_Unknown_:
+		r.Kind, r.Code, r.Message = Unknown, kind.Unknown.GetCode(), kind.Unknown.GetMessage()
+	case *droverpb.Outcome_Cancelled_:
+		r.Kind, r.NoEffect = Cancelled, kind.Cancelled.GetNoEffect()
+	case *droverpb.Outcome_Again_:
+		r.Kind, r.After = Again, kind.Again.GetAfter().AsDuration()
+	case *droverpb.Outcome_Deferred_:
+		r.Kind = Deferred
 	}
 }
 
 // Output reads the output of a success; another outcome fails the test.
 func (r Result) Output(into any) {
 	r.t.Helper()
-	if r.Outcome.GetSuccess() == nil {
-		r.t.Fatalf("the handler did not succeed: %v", r.Outcome)
+	if r.Kind != Success {
+		r.t.Fatalf("the handler did not succeed: %s %s: %s", r.Kind, r.Code, r.Message)
 	}
-	if problem := r.Outcome.GetSuccess().GetOutputProblem(); problem != "" {
-		r.t.Fatalf("the output of the handler is lost (drover.output): %s", problem)
-	}
-	r.read(r.Outcome.GetSuccess().GetOutput(), into)
+	r.decode(r.output, into)
 }
 
 // Details reads the last details; false: there are none.
@@ -140,11 +193,11 @@ func (r Result) Details(into any) bool {
 	if r.details == nil {
 		return false
 	}
-	r.read(r.details, into)
+	r.decode(r.details, into)
 	return true
 }
 
-func (r Result) read(payload *droverpb.Payload, into any) {
+func (r Result) decode(payload *drover.Payload, into any) {
 	r.t.Helper()
 	var err error
 	if r.codec != nil && payload != nil {
@@ -156,11 +209,6 @@ func (r Result) read(payload *droverpb.Payload, into any) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-}
-
-// Code returns the code of a failure or of an unknown outcome; "" for any other outcome.
-func (r Result) Code() string {
-	return r.Outcome.GetFailed().GetCode() + r.Outcome.GetUnknown().GetCode()
 }
 
 func messageOf(t testing.TB, task Task) *droverpb.Task {
@@ -207,7 +255,7 @@ func payloadOf(t testing.TB, task Task, value any) *droverpb.Payload {
 	if value == nil {
 		return nil
 	}
-	payload, ready := value.(*droverpb.Payload)
+	payload, ready := value.(*drover.Payload)
 	var err error
 	if !ready {
 		payload, err = drover.JSON(value)
@@ -218,7 +266,7 @@ func payloadOf(t testing.TB, task Task, value any) *droverpb.Payload {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return payload
+	return bare.Message(payload)
 }
 
 func orElse(text, instead string) string {

@@ -10,12 +10,14 @@ import (
 
 	drover "github.com/drover-dev/drover/sdk/go"
 	"github.com/drover-dev/drover/sdk/go/droverpb"
+	"github.com/drover-dev/drover/sdk/go/internal/bare"
+	"github.com/drover-dev/drover/sdk/go/internal/defined"
 )
 
-// Definition returns the workflow as a message. The error joins what is wrong with each step: a
+// Definition returns the workflow in the form that a client takes. The error joins what is wrong with each step: a
 // value without a JSON form, or an unknown name of an enum value. The server checks what the steps
 // mean together.
-func (w Workflow) Definition() (*droverpb.WorkflowDefinition, error) {
+func (w Workflow) Definition() (*drover.Definition, error) {
 	b := &builder{}
 	made := &droverpb.WorkflowDefinition{
 		Workflow:    w.Name,
@@ -26,7 +28,8 @@ func (w Workflow) Definition() (*droverpb.WorkflowDefinition, error) {
 		b.step = step.ID
 		made.Steps = append(made.Steps, b.toStep(step))
 	}
-	return made, errors.Join(b.wrong...)
+	definition := defined.New(made).(*drover.Definition)
+	return definition, errors.Join(b.wrong...)
 }
 
 // builder gathers what is wrong.
@@ -240,14 +243,15 @@ func (b *builder) payload(value any) *droverpb.Payload {
 	if value == nil {
 		return nil
 	}
-	if payload, ok := value.(*droverpb.Payload); ok {
-		return payload
+	payload, given := value.(*drover.Payload)
+	if !given {
+		made, err := drover.JSON(value)
+		if err != nil {
+			b.complain(err)
+		}
+		payload = made
 	}
-	payload, err := drover.JSON(value)
-	if err != nil {
-		b.complain(err)
-	}
-	return payload
+	return bare.Message(payload)
 }
 
 // duration leaves out what is not given: absent means the default.

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/drover-dev/drover/sdk/go/droverpb"
+	"github.com/drover-dev/drover/sdk/go/internal/defined"
 	"github.com/drover-dev/drover/sdk/go/workflow"
 )
 
@@ -28,10 +29,11 @@ func TestAWorkflowInGoIsTheMessageOfItsText(t *testing.T) {
 			if err := protojson.Unmarshal(text, want); err != nil {
 				t.Fatal(err)
 			}
-			got, err := made.Definition()
+			definition, err := made.Definition()
 			if err != nil {
 				t.Fatal(err)
 			}
+			got := defined.Message(definition)
 			if !proto.Equal(got, want) {
 				t.Fatalf("got %s\nwant %s", protojson.Format(got), protojson.Format(want))
 			}

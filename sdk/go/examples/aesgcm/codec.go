@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	drover "github.com/drover-dev/drover/sdk/go"
 	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
@@ -47,14 +48,24 @@ func New(key []byte) (*Codec, error) {
 }
 
 // Encode encrypts a payload.
-func (c *Codec) Encode(payload *droverpb.Payload) (*droverpb.Payload, error) {
-	opened, err := proto.MarshalOptions{Deterministic: true}.Marshal(payload)
+func (c *Codec) Encode(payload *drover.Payload) (*drover.Payload, error) {
+	opened, err := proto.MarshalOptions{Deterministic: true}.Marshal(messageOf(payload))
 	if err != nil {
 		return nil, err
 	}
 	nonce := sum(c.nonceKey, opened)[:c.aead.NonceSize()]
-	data := &droverpb.Payload_Data{Data: c.aead.Seal(nonce, nonce, opened, nil)}
-	return &droverpb.Payload{ContentType: ContentType, Body: data}, nil
+	return drover.Bytes(c.aead.Seal(nonce, nonce, opened, nil), ContentType), nil
+}
+
+// messageOf: the clear text is the message of the contract, as the codecs of the other SDKs have it.
+func messageOf(payload *drover.Payload) *droverpb.Payload {
+	message := &droverpb.Payload{ContentType: payload.ContentType}
+	if payload.JSON != "" {
+		message.Body = &droverpb.Payload_Json{Json: payload.JSON}
+	} else {
+		message.Body = &droverpb.Payload_Data{Data: payload.Data}
+	}
+	return message
 }
 
 func sum(key, of []byte) []byte {
@@ -64,11 +75,11 @@ func sum(key, of []byte) []byte {
 }
 
 // Decode decrypts payloads of this content type, and returns all others unchanged.
-func (c *Codec) Decode(payload *droverpb.Payload) (*droverpb.Payload, error) {
-	if payload.GetContentType() != ContentType {
+func (c *Codec) Decode(payload *drover.Payload) (*drover.Payload, error) {
+	if payload.ContentType != ContentType {
 		return payload, nil
 	}
-	data, size := payload.GetData(), c.aead.NonceSize()
+	data, size := payload.Data, c.aead.NonceSize()
 	if len(data) < size {
 		return nil, errors.New("aesgcm: the payload is too short to be encrypted")
 	}
@@ -80,5 +91,7 @@ func (c *Codec) Decode(payload *droverpb.Payload) (*droverpb.Payload, error) {
 	if err := proto.Unmarshal(opened, made); err != nil {
 		return nil, fmt.Errorf("aesgcm: the clear text is no payload: %w", err)
 	}
-	return made, nil
+	return &drover.Payload{
+		JSON: made.GetJson(), Data: made.GetData(), ContentType: made.GetContentType(),
+	}, nil
 }

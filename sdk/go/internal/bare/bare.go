@@ -23,3 +23,9 @@ type Attempt struct {
 
 // Run returns what would be reported.
 var Run func(ctx context.Context, of Attempt) *droverpb.Outcome
+
+// Payload makes a *drover.Payload of what was sent, and Message undoes it; nil stays nil.
+var (
+	Payload func(*droverpb.Payload) any
+	Message func(payload any) *droverpb.Payload
+)
