@@ -75,8 +75,11 @@ async function isOnNpm(file: string): Promise<boolean> {
 const version = theVersion();
 const folder = resolve(values.to);
 const isTrial = values["dry-run"];
-if (!isTrial) await requireTagged(`v${version}`);
-await requireContractOfWindow(root, version);
+// A trial needs no repository: the image is built of files alone.
+if (!isTrial) {
+  await requireTagged(`v${version}`);
+  await requireContractOfWindow(root, version);
+}
 for (const kind of kinds()) {
   const to = join(folder, kind);
   rmSync(to, { recursive: true, force: true });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { requireContractOfWindow, tagsInWindow } from "../../release/contract-window.ts";
+import { theVersion } from "../../release/versions.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -16,6 +17,10 @@ test("the window has the last release of three minor versions, of one major vers
 });
 
 describe("the contract of a release", () => {
+  test("is, in this commit, one that keeps those of its window", async () => {
+    await requireContractOfWindow(root, theVersion());
+  });
+
   /** A repository with the contract of now as that of version 0.1.0. */
   async function repository(): Promise<{ folder: string; file: string }> {
     const folder = mkdtempSync(join(tmpdir(), "drover-window-"));
