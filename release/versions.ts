@@ -20,6 +20,8 @@ export function versionsFound(): ReadonlyMap<string, string> {
   }
   const python = "sdk/python/pyproject.toml";
   found.set(python, /^version = "(.+)"$/m.exec(textOf(python))?.[1] ?? "none");
+  const java = "sdk/java/pom.xml";
+  found.set(java, /^ {2}<version>(.+)<\/version>$/m.exec(textOf(java))?.[1] ?? "none");
   return found;
 }
 
