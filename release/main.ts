@@ -1,8 +1,9 @@
-// `npm run release -- [--dry-run] [--to FOLDER] [--only npm|python|go]`
+// `npm run release -- [--dry-run] [--to FOLDER] [--only npm|python|go|java]`
 //
 // Makes the files of a release. Without --dry-run it publishes them, too: npm packages with
-// provenance, the Python package with twine, the Go module by a tag. Then the commit must be clean
-// and have the tag of the version, and it runs where the registries know this repository.
+// provenance, the Python package with twine, the Java package with Maven, the Go module by a tag.
+// Then the commit must be clean and have the tag of the version, and it runs where the registries
+// know this repository.
 import { execFile } from "node:child_process";
 import { rmSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
@@ -10,13 +11,14 @@ import { fileURLToPath } from "node:url";
 import { parseArgs, promisify } from "node:util";
 import { requireContractOfWindow } from "./contract-window.ts";
 import { packGo } from "./go-module.ts";
+import { packJava, publishJava } from "./java-package.ts";
 import { packNpm } from "./npm-packages.ts";
 import { packPython } from "./python-package.ts";
 import { theVersion } from "./versions.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
-const KINDS = ["npm", "python", "go"] as const;
+const KINDS = ["npm", "python", "go", "java"] as const;
 type Kind = (typeof KINDS)[number];
 
 const { values } = parseArgs({
@@ -39,6 +41,7 @@ function kinds(): readonly Kind[] {
 async function pack(kind: Kind, to: string, version: string): Promise<readonly string[]> {
   if (kind === "npm") return packNpm(to);
   if (kind === "python") return packPython(to, values.python);
+  if (kind === "java") return packJava(to, version);
   return [await packGo(to, version)];
 }
 
@@ -56,6 +59,7 @@ async function publish(kind: Kind, files: readonly string[], version: string): P
     for (const file of files) if (!(await isOnNpm(file))) await run("npm", ["publish", file]);
   if (kind === "python")
     await run(values.python, ["-m", "twine", "upload", "--skip-existing", ...files]);
+  if (kind === "java") await publishJava();
   if (kind === "go") {
     const tag = `sdk/go/v${version}`;
     await run("git", ["tag", tag], { cwd: root });

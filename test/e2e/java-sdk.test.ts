@@ -1,8 +1,11 @@
 /** The Java SDK: its own tests, against a real server, and what of it must keep up. */
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
+import { packJava } from "../../release/java-package.ts";
+import { theVersion } from "../../release/versions.ts";
 import { startDroverServer } from "../support/drover-server.ts";
 import { javaFolder, javaTool, needsJava } from "../support/java-tool.ts";
 
@@ -54,6 +57,25 @@ test("the programs of the README compile, and the first one does what it says", 
     env: { DROVER_ADDRESS: await givenServer() },
   });
   expect(output).toContain("COMPLETED flight-to-Lisbon");
+});
+
+test("a release is a Maven repository with the jar, its sources, its documentation and its pom", {
+  timeout: javaMs,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), "drover-java-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const version = theVersion();
+  const files = await packJava(folder, version);
+  const name = `drover-sdk-${version}`;
+  expect(files.map((file) => relative(folder, file))).toEqual(
+    ["-javadoc.jar", "-sources.jar", ".jar", ".pom"].map((end) =>
+      join("dev/drover/drover-sdk", version, `${name}${end}`),
+    ),
+  );
+  const jar = files.find((file) => file.endsWith(`${name}.jar`)) ?? "";
+  const content = execFileSync("jar", ["tf", jar], { encoding: "utf8" });
+  for (const path of ["dev/drover/Agent.class", "dev/drover/v1/Task.class"])
+    expect(content).toContain(path);
 });
 
 test("the README names the version of the SDK", () => {

@@ -90,8 +90,8 @@ record Connection(Channel channel, Runnable close) {
   private static List<String> eachOf(Settings settings) {
     Set<String> each = new LinkedHashSet<>();
     boolean isSecure = settings.tlsFiles != null
-        || settings.credentials != null
-            && !(settings.credentials instanceof InsecureChannelCredentials);
+        || (settings.credentials != null
+            && !(settings.credentials instanceof InsecureChannelCredentials));
     for (String part : String.join(",", settings.addresses).split(",", -1)) {
       String address = part.strip();
       if (!ADDRESS.matcher(address).matches()) {

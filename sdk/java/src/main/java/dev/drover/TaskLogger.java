@@ -5,6 +5,7 @@ import dev.drover.v1.LogText;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.time.Instant;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -43,7 +44,7 @@ final class TaskLogger extends AbstractLogger implements LoggingEventAware {
   TaskLogger(Logger process, Map<String, String> own, Consumer<LogText> server) {
     this.name = process.getName();
     this.process = process;
-    this.own = Map.copyOf(own);
+    this.own = Collections.unmodifiableMap(new LinkedHashMap<>(own));
     this.server = server;
   }
 
@@ -71,9 +72,15 @@ final class TaskLogger extends AbstractLogger implements LoggingEventAware {
   private void write(
       Level level, List<Marker> markers, String text, List<KeyValuePair> pairs, Throwable thrown) {
     LoggingEventBuilder line = process.atLevel(level);
-    own.forEach(line::addKeyValue);
-    pairs.forEach(pair -> line.addKeyValue(pair.key, pair.value));
-    markers.forEach(line::addMarker);
+    for (Map.Entry<String, String> field : own.entrySet()) {
+      line = line.addKeyValue(field.getKey(), field.getValue());
+    }
+    for (KeyValuePair pair : pairs) {
+      line = line.addKeyValue(pair.key, pair.value);
+    }
+    for (Marker marker : markers) {
+      line = line.addMarker(marker);
+    }
     // It is no pattern any more.
     line.setMessage("{}").addArgument(text).setCause(thrown).log();
     if (server != null) {
