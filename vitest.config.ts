@@ -20,7 +20,7 @@ const LONG = [
   "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,java-sdk,sdk-readme,holiday-demo}.test.ts",
   "test/e2e/{go-stub,python-stub,unreachable-server,restore,rolling-upgrade}.test.ts",
   "test/e2e/{several-servers,lame-duck,packages,plain-protoc,release-version}.test.ts",
-  "test/e2e/{python-package,go-module}.test.ts",
+  "test/e2e/{python-package,go-module,adoption}.test.ts",
   "test/e2e/{container,helm-chart}.test.ts",
   "test/e2e/{tutorial,incidents-cli,cause-by-command,traces,ready-agents}.test.ts",
   "test/integration/take-over/{blackhole,take-over,schedules}.test.ts",

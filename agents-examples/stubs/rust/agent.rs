@@ -11,7 +11,8 @@ use tonic::{Request, Status, service::interceptor::InterceptedService, transport
 type WithToken = fn(Request<()>) -> Result<Request<()>, Status>;
 fn with_token(mut call: Request<()>) -> Result<Request<()>, Status> { // open servers ignore it
     let token = format!("Bearer {}", variable("TOKEN")).parse();
-    call.metadata_mut().insert("authorization", token.map_err(|_| Status::internal("DROVER_TOKEN"))?);
+    let token = token.map_err(|_| Status::internal("DROVER_TOKEN is no header"))?;
+    call.metadata_mut().insert("authorization", token);
     Ok(call)
 }
 

@@ -5,7 +5,8 @@ set -u
 held=$(mktemp -d) # where the agent and its handler, a process of its own, exchange files
 trap 'rm -rf "$held"' EXIT
 trap drain TERM
-post="curl -s --fail-with-body --oauth2-bearer $DROVER_TOKEN -H content-type:application/json --data-binary @$held/request"
+post="curl -s --fail-with-body --oauth2-bearer $DROVER_TOKEN"
+post="$post -H content-type:application/json --data-binary @$held/request"
 server=http://$DROVER_ADDRESS/drover.v1.AgentService
 me="{\"id\":\"$DROVER_AGENT\",\"session\":\"$(head -c 16 /dev/urandom | base64)\"}"
 asked="\"queues\":[{\"name\":\"$DROVER_QUEUE\"}],\"tasks\":[\"work\",\"check\",\"undo\"]"
