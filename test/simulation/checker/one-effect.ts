@@ -15,19 +15,24 @@ import type { Finding } from "./violation.ts";
  * effect that an agent made after its lease and settle had ended.
  */
 export function* oneEffectOfEachStep(facts: Facts): Iterable<Finding> {
-  const undone = new Set(facts.effects.flatMap(({ did, key }) => (did === "undone" ? [key] : [])));
-  const remaining = Map.groupBy(
-    facts.effects.filter(({ did, key }) => did === "made" && !undone.has(key)),
-    ({ runId, step }) => `${runId}/${step}`,
+  const undone = byStep(facts.effects.filter(({ did }) => did === "undone"));
+  const undoneKeys = new Set([...undone.values()].flatMap((of) => of.map(({ key }) => key)));
+  const remaining = byStep(
+    facts.effects.filter(({ did, key }) => did === "made" && !undoneKeys.has(key)),
   );
   for (const run of facts.runs.values()) {
     if (run.run.state !== "COMPLETED") continue;
     for (const planned of planStepsOf(run)) {
       if (!mustBeOne(run, planned)) continue;
-      const found = remaining.get(`${run.run.runId}/${planned.no}`) ?? [];
-      yield* brokenOf(facts, run, planned, found);
+      const step = `${run.run.runId}/${planned.no}`;
+      const left = (remaining.get(step) ?? []).filter((effect) => !madeTooLate(facts, run, effect));
+      yield* brokenOf(run, planned, left, undone.get(step) ?? []);
     }
   }
+}
+
+function byStep(effects: readonly EffectRecord[]): ReadonlyMap<string, readonly EffectRecord[]> {
+  return Map.groupBy(effects, ({ runId, step }) => `${runId}/${step}`);
 }
 
 function mustBeOne(run: RunFacts, { no, work, compensate, verify }: PlanStep): boolean {
@@ -35,15 +40,15 @@ function mustBeOne(run: RunFacts, { no, work, compensate, verify }: PlanStep): b
   return answered(run, no, "succeed", "fail", "skip", "retry-changed").length === 0;
 }
 
+/** `left`: effects of the step that the remote service still has; `undone`: those it has undone. */
 function* brokenOf(
-  facts: Facts,
   run: RunFacts,
   { no, compensate }: PlanStep,
-  remaining: readonly EffectRecord[],
+  left: readonly EffectRecord[],
+  undone: readonly EffectRecord[],
 ): Iterable<Finding> {
   const { runId } = run.run;
   const row = run.run.steps.find((one) => one.no === no);
-  const left = remaining.filter((effect) => !madeTooLate(facts, run, effect));
   const name = stepName(run, no);
   if (row?.forward.kind === "SUCCEEDED") {
     const last = row.strategies.length - 1;
@@ -54,12 +59,9 @@ function* brokenOf(
           text: `${name} has succeeded by strategy ${last}, and the remote service still has the effect "${key}" of another one, made at ${at}`,
         };
     // A callback may report so of what was never made.
-    const undone = facts.effects.find(
-      ({ did, key, ...of }) =>
-        did === "undone" && of.runId === runId && of.step === no && strategyOf(key) === last,
-    );
-    if (undone)
-      yield { runId, text: `${name} has succeeded, and its effect was undone at ${undone.at}` };
+    const broken = undone.find(({ key }) => strategyOf(key) === last);
+    if (broken)
+      yield { runId, text: `${name} has succeeded, and its effect was undone at ${broken.at}` };
   } else if (row?.forward.kind === "FAILED" && compensate) {
     const what = itemOf(no) > 0 ? "its map continued" : "the run continued";
     for (const { key, at } of left)

@@ -84,24 +84,23 @@ export function* keysOfStrategies(facts: Facts): Iterable<Finding> {
     if (kind !== "perform" && task.idempotencyKey === key)
       yield { runId, text: `the ${kind} of fence ${fence} of ${where} has the key of its effect` };
   }
+  const performs = Map.groupBy(
+    facts.seen.filter(({ task: { token } }) => token.task === "perform"),
+    ({ task: { token } }) => `${token.runId}/${token.step}`,
+  );
   for (const run of facts.runs.values())
-    for (const { no } of planStepsOf(run)) yield* mixedKeys(facts, run, no);
+    for (const { no } of planStepsOf(run))
+      yield* mixedKeys(run, no, performs.get(`${run.run.runId}/${no}`) ?? []);
 }
 
 /** By fence, keys of performs change only where the row of the step shows that a strategy began. */
-function* mixedKeys(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
+function* mixedKeys(run: RunFacts, no: number, performs: Facts["seen"]): Iterable<Finding> {
   const { runId } = run.run;
   const row = run.run.steps.find((one) => one.no === no);
   // A gate is another one after each wave.
   const count = row?.strategies.length ?? 1;
   const strategies = row?.items ? row.items.started + count - 1 : count;
-  const seen = facts.seen
-    .filter(
-      ({ task: { token } }) =>
-        token.runId === runId && token.step === no && token.task === "perform",
-    )
-    .map(({ task }) => task)
-    .sort((a, b) => a.token.fence - b.token.fence);
+  const seen = performs.map(({ task }) => task).sort((a, b) => a.token.fence - b.token.fence);
   const keys = new Set(seen.map(({ idempotencyKey }) => idempotencyKey));
   if (keys.size > strategies)
     yield {
