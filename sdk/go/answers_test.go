@@ -389,6 +389,7 @@ func TestEveryValueOfAnEnumIsAConstant(t *testing.T) {
 		droverpb.StepState(0), droverpb.UndoState(0), droverpb.WaitingOn(0), droverpb.FailureClass(0),
 		droverpb.OutcomeKind(0), droverpb.AttemptSource(0), droverpb.SettingSource(0),
 		droverpb.WaitKind(0), droverpb.NextKind(0), droverpb.ActionKind(0), droverpb.StopCause(0),
+		droverpb.ApprovalExpiry(0),
 	}
 	words := []protoreflect.Enum{
 		droverpb.TaskKind(0), droverpb.ConcurrencyPolicy(0), droverpb.Undo(0), droverpb.BulkKind(0),

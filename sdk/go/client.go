@@ -13,6 +13,7 @@ import (
 type Client struct {
 	calls     *calls
 	scheduler droverpb.SchedulerServiceClient
+	operator  droverpb.OperatorServiceClient
 	starts    *starts
 	done      func()
 }
@@ -36,6 +37,7 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 	return &Client{
 		calls:     calls,
 		scheduler: scheduler,
+		operator:  droverpb.NewOperatorServiceClient(calls),
 		starts:    newStarts(scheduler),
 		done:      done,
 	}, nil
@@ -44,8 +46,8 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 // Close closes the connection; it may be called twice.
 func (c *Client) Close() { c.done() }
 
-// Conn is for the calls that have no method here, such as those of escalations, schedules, hooks
-// and triggers: a connection for the generated clients of package droverpb, with the namespace, the
+// Conn is for the calls that have no method here, such as those of schedules, hooks, triggers and
+// queues: a connection for the generated clients of package droverpb, with the namespace, the
 // repeats, the decoding of answers and the errors of this client. Payloads in requests are sent as
 // they are.
 //

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -161,8 +162,15 @@ func TestWorkThatOthersFinish(t *testing.T) {
 		workflow.Step{ID: "release", Do: workflow.Approval{Approvers: []string{"finance"}}},
 		stepOf(t, "pack", "pack"), ship,
 		workflow.Step{ID: "delivered", Do: workflow.Signal{Name: "delivered"}, Needs: []string{"ship"}})
+	var waiting []drover.Approval
+	for approval, err := range client.ListApprovals(t.Context(), drover.ApprovalFilter{Run: run}) {
+		equal(t, "error", err, nil)
+		waiting = append(waiting, approval)
+	}
+	equal(t, "approvals", len(waiting), 1)
+	equal(t, "approvers", waiting[0].Approvers, []string{"finance"})
 	decision := drover.Decision{Approver: "ada", Roles: []string{"finance"}, Comment: "paid"}
-	decided, err := client.Decide(t.Context(), run, "release", decision)
+	decided, err := client.Decide(t.Context(), waiting[0].RunID, waiting[0].StepID, decision)
 	equal(t, "error", err, nil)
 	equal(t, "state", decided.Run.State, drover.RunStateRunning)
 	_, err = client.CompleteDeferred(t.Context(), <-tokens, map[string]string{"parcel": "p-7"})
@@ -176,6 +184,66 @@ func TestWorkThatOthersFinish(t *testing.T) {
 	equal(t, "signal", details.Signals[0].TakenBy, "delivered")
 	equal(t, "parcel", details.Steps[2].Output.JSON, `{"parcel":"p-7"}`)
 	equal(t, "delivered", details.Steps[3].Output.JSON, `"the neighbour"`)
+}
+
+func TestAPersonAnswersAnEscalation(t *testing.T) {
+	client := realClient(t)
+	realAgent(t, drover.Handle("transfer", func(context.Context, *drover.Task) (any, error) {
+		return nil, drover.Unknown("no-answer", "The bank did not answer.")
+	}))
+	send := stepOf(t, "send", "transfer")
+	send.Effects = workflow.Once
+	run := started(t, client, nil, send)
+	for snapshot, err := range client.WatchRun(t.Context(), run) {
+		equal(t, "error", err, nil)
+		if snapshot.Run.State == drover.RunStateEscalated {
+			break
+		}
+	}
+	explained, err := client.ExplainRun(t.Context(), run)
+	equal(t, "error", err, nil)
+	equal(t, "waits for", explained.Wait.WaitingFor, drover.WaitKindPerson)
+
+	var open []drover.Escalation
+	for escalation, err := range client.ListEscalations(t.Context(), drover.EscalationFilter{}) {
+		equal(t, "error", err, nil)
+		if escalation.RunID == run {
+			open = append(open, escalation)
+		}
+	}
+	equal(t, "escalations", len(open), 1)
+	equal(t, "reason", open[0].Reason, "unknown")
+	equal(t, "named", explained.Wait.Escalation.ID, open[0].ID)
+
+	claimed, err := client.ClaimEscalation(t.Context(), run, open[0].ID, drover.Claim{By: "ada"})
+	equal(t, "error", err, nil)
+	equal(t, "claimed by", claimed.ClaimedBy, "ada")
+	_, err = client.ReleaseEscalation(t.Context(), run, open[0].ID, drover.Claim{By: "bob"})
+	equal(t, "claimed by another", errors.Is(err, drover.ReasonEscalationClaimed), true)
+
+	details, err := client.GetEscalation(t.Context(), run, open[0].ID)
+	equal(t, "error", err, nil)
+	equal(t, "accepts", slices.Contains(details.Escalation.Answers, drover.AnswerSucceed), true)
+	equal(t, "step", details.Step.State, drover.StepStateEscalated)
+	equal(t, "outcome", details.Attempts[0].Outcome, drover.OutcomeUnknown)
+
+	answer := drover.Resolution{
+		Answer: drover.AnswerSucceed, By: "ada", Why: "The money is there.",
+		Payload: map[string]string{"transfer": "t-9"},
+	}
+	resolved, err := client.ResolveEscalation(t.Context(), run, open[0].ID, answer)
+	equal(t, "error", err, nil)
+	equal(t, "why", resolved.Escalation.Answer.Why, "The money is there.")
+	repeated, err := client.ResolveEscalation(t.Context(), run, open[0].ID, answer)
+	equal(t, "repeated", fmt.Sprint(repeated.Repeated, err), "true <nil>")
+	answer.Answer, answer.Payload = drover.AnswerSkip, nil
+	_, err = client.ResolveEscalation(t.Context(), run, open[0].ID, answer)
+	equal(t, "closed", errors.Is(err, drover.ReasonEscalationClosed), true)
+
+	ending := ended(t, client, run, drover.RunStateCompleted)
+	equal(t, "output", ending.Steps[0].Output.JSON, `{"transfer":"t-9"}`)
+	equal(t, "source", ending.Attempts[len(ending.Attempts)-1].Source, drover.AttemptSourceAnswer)
+	equal(t, "answered by", ending.Escalations[0].Answer.By, "ada")
 }
 
 func TestItemsOfAMapAreSteps(t *testing.T) {

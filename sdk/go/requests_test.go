@@ -215,6 +215,122 @@ func TestAListMayBeReadTwice(t *testing.T) {
 	}
 }
 
+func TestEscalationsAreListedReadAndAnswered(t *testing.T) {
+	server := newScript(t)
+	list := asked[*droverpb.ListEscalationsRequest](server,
+		droverpb.OperatorService_ListEscalations_FullMethodName,
+		&droverpb.ListEscalationsResponse{
+			Escalations: []*droverpb.Escalation{filled(&droverpb.Escalation{})},
+		})
+	get := asked[*droverpb.GetEscalationRequest](server,
+		droverpb.OperatorService_GetEscalation_FullMethodName,
+		filled(&droverpb.GetEscalationResponse{}))
+	resolve := asked[*droverpb.ResolveEscalationRequest](server,
+		droverpb.OperatorService_ResolveEscalation_FullMethodName,
+		filled(&droverpb.ResolveEscalationResponse{}))
+	client := server.client(drover.WithNamespace("bank"))
+	run := drover.RunID("r")
+
+	var listed []drover.Escalation
+	filter := drover.EscalationFilter{IncludeClosed: true}
+	for escalation, err := range client.ListEscalations(t.Context(), filter) {
+		equal(t, "error", err, nil)
+		listed = append(listed, escalation)
+	}
+	same(t, "listed", listed, []drover.Escalation{filledEscalation})
+	sameMessage(t, *list, &droverpb.ListEscalationsRequest{Namespace: "bank", IncludeClosed: true})
+
+	details, err := client.GetEscalation(t.Context(), run, "1")
+	equal(t, "error", err, nil)
+	same(t, "details", details, drover.EscalationDetails{
+		Escalation: filledEscalation, Run: filledRun, Step: &filledStep,
+		Attempts: []drover.Attempt{filledAttempt}, EffectKey: "effect_key",
+	})
+	sameMessage(t, *get, &droverpb.GetEscalationRequest{
+		Namespace: "bank", Run: refOf("r"), EscalationId: "1",
+	})
+
+	resolved, err := client.ResolveEscalation(t.Context(), run, "1", drover.Resolution{
+		Answer: drover.AnswerSucceed, By: "ada", Why: "seen", Payload: booking{"b-7"},
+	})
+	equal(t, "error", err, nil)
+	same(t, "resolved", resolved,
+		drover.Resolved{Escalation: filledEscalation, Run: filledRun, Repeated: true})
+	sameMessage(t, *resolve, &droverpb.ResolveEscalationRequest{
+		Namespace: "bank", Run: refOf("r"), EscalationId: "1", Answer: "succeed", By: "ada",
+		Why: "seen", Payload: jsonOf(`{"booking":"b-7"}`),
+	})
+}
+
+func TestAnEscalationIsClaimedAndReleased(t *testing.T) {
+	server := newScript(t)
+	escalation := &droverpb.Escalation{Id: "1", ClaimedBy: "ada"}
+	claim := asked[*droverpb.ClaimEscalationRequest](server,
+		droverpb.OperatorService_ClaimEscalation_FullMethodName,
+		&droverpb.ClaimEscalationResponse{Escalation: escalation})
+	release := asked[*droverpb.ReleaseEscalationRequest](server,
+		droverpb.OperatorService_ReleaseEscalation_FullMethodName,
+		&droverpb.ReleaseEscalationResponse{Escalation: &droverpb.Escalation{Id: "1"}})
+	client := server.client()
+	by := drover.Claim{By: "ada", Anyway: true}
+	claimed, err := client.ClaimEscalation(t.Context(), drover.RunID("r"), "1", by)
+	equal(t, "error", err, nil)
+	equal(t, "claimed", claimed.ClaimedBy, "ada")
+	sameMessage(t, *claim, &droverpb.ClaimEscalationRequest{
+		Run: refOf("r"), EscalationId: "1", By: "ada", Anyway: true,
+	})
+
+	released, err := client.ReleaseEscalation(t.Context(), drover.RunID("r"), "1", by)
+	equal(t, "error", err, nil)
+	equal(t, "released", released.ClaimedBy, "")
+	sameMessage(t, *release, &droverpb.ReleaseEscalationRequest{
+		Run: refOf("r"), EscalationId: "1", By: "ada", Anyway: true,
+	})
+}
+
+func TestApprovalsAreListedAndDecided(t *testing.T) {
+	server := newScript(t)
+	list := asked[*droverpb.ListApprovalsRequest](server,
+		droverpb.OperatorService_ListApprovals_FullMethodName,
+		&droverpb.ListApprovalsResponse{
+			Approvals: []*droverpb.Approval{filled(&droverpb.Approval{})},
+		})
+	decide := asked[*droverpb.DecideRequest](server,
+		droverpb.SchedulerService_Decide_FullMethodName, filled(&droverpb.DecideResponse{}))
+	client := server.client()
+
+	filter := drover.ApprovalFilter{
+		Run: drover.RunID("r"), Approver: "ada", Roles: []string{"finance"},
+	}
+	var listed []drover.Approval
+	for approval, err := range client.ListApprovals(t.Context(), filter) {
+		equal(t, "error", err, nil)
+		listed = append(listed, approval)
+	}
+	same(t, "listed", listed, []drover.Approval{{
+		RunID: "run_id", Key: "run_key", Workflow: "workflow", WorkflowVersion: 4,
+		Labels: map[string]string{"key": "value"}, StepID: "step_id",
+		Approvers: []string{"approvers"}, NotRequester: true, Need: 9,
+		ApprovedBy: []string{"approved_by"}, Form: aPayload, SinceTime: second(12),
+		DeadlineTime: second(13), OnExpiry: drover.ApprovalExpiryApprove,
+	}})
+	sameMessage(t, *list, &droverpb.ListApprovalsRequest{
+		Run: refOf("r"), Approver: "ada", Roles: []string{"finance"},
+	})
+	equal(t, "error", lastError(t, client.ListApprovals(t.Context(), drover.ApprovalFilter{})), nil)
+	sameMessage(t, *list, &droverpb.ListApprovalsRequest{})
+
+	decided, err := client.Decide(t.Context(), drover.RunID("r"), "release", drover.Decision{
+		Reject: true, Approver: "ada", Roles: []string{"finance"}, Comment: "too much", Form: 7,
+	})
+	equal(t, "error", err, nil)
+	same(t, "decided", decided, drover.Decided{Run: filledRun, Repeated: true})
+	sameMessage(t, *decide, &droverpb.DecideRequest{
+		Run: refOf("r"), StepId: "release", Approver: "ada", Roles: []string{"finance"},
+		Decision: droverpb.DecisionKind_DECISION_KIND_REJECT, Comment: "too much", Form: jsonOf("7"),
+	})
+}
+
 func TestACallWithoutAMethodGoesOverTheConnectionOfTheClient(t *testing.T) {
 	server := newScript(t)
 	request := asked[*droverpb.PauseQueueRequest](server,
