@@ -13,6 +13,7 @@ import (
 type Client struct {
 	calls     *calls
 	scheduler droverpb.SchedulerServiceClient
+	operator  droverpb.OperatorServiceClient
 	starts    *starts
 	done      func()
 }
@@ -36,6 +37,7 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 	return &Client{
 		calls:     calls,
 		scheduler: scheduler,
+		operator:  droverpb.NewOperatorServiceClient(calls),
 		starts:    newStarts(scheduler),
 		done:      done,
 	}, nil
@@ -44,15 +46,14 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 // Close closes the connection; it may be called twice.
 func (c *Client) Close() { c.done() }
 
-// Conn is the connection of this client, for the generated clients of package droverpb: with the
-// namespace, the repeats, the codec and the errors of this client. They have all other calls, such as
-// schedules, escalations, hooks, triggers and queues:
+// Conn is for the calls that have no method here, such as those of schedules, hooks, triggers and
+// queues: a connection for the generated clients of package droverpb, with the namespace, the
+// repeats, the decoding of answers and the errors of this client. Payloads in requests are sent as
+// they are.
 //
 //	operator := droverpb.NewOperatorServiceClient(client.Conn())
+//	overview, err := operator.GetOverview(ctx, &droverpb.GetOverviewRequest{})
 func (c *Client) Conn() grpc.ClientConnInterface { return c.calls }
-
-// Payload makes a payload of a value, with the client's codec; nil means no payload.
-func (c *Client) Payload(value any) (*droverpb.Payload, error) { return encode(c.calls.codec, value) }
 
 // RegisteredWorkflow is a version of a workflow.
 type RegisteredWorkflow struct {

@@ -128,7 +128,7 @@ func TestADefiniteRefusalIsReturnedAtOnceWithReasonFieldsAndMetadata(t *testing.
 				calls++
 				return nil, failure(codes.NotFound, "RUN_NOT_FOUND")
 			})
-		_, err := server.client().GetRun(t.Context(), drover.RunKey("k"))
+		_, err := server.client().GetRun(t.Context(), drover.RunKey("k"), drover.Include{})
 		var refused *drover.CallError
 		if !errors.As(err, &refused) || refused.Code != codes.NotFound {
 			t.Fatalf("got %v", err)
@@ -146,7 +146,7 @@ func TestAServerThatStaysAwayIsGivenUpWhenPatienceEnds(t *testing.T) {
 				return nil, failure(codes.Unavailable, "")
 			})
 		started := time.Now()
-		_, err := server.client(drover.WithPatience(3*time.Second)).GetRun(t.Context(), drover.RunID("r"))
+		_, err := server.client(drover.WithPatience(3*time.Second)).GetRun(t.Context(), drover.RunID("r"), drover.Include{})
 		equal(t, "code", status.Code(err), codes.Unavailable)
 		if took := time.Since(started); took > 3*time.Second || took < time.Second {
 			t.Fatalf("it took %s", took)
@@ -165,7 +165,7 @@ func TestACallThatFailsAfterALongWaitIsRepeatedAllTheSame(t *testing.T) {
 				time.Sleep(4 * time.Second)
 				return nil, failure(codes.Unavailable, "")
 			})
-		_, err := server.client(drover.WithPatience(3*time.Second)).GetRun(t.Context(), drover.RunID("r"))
+		_, err := server.client(drover.WithPatience(3*time.Second)).GetRun(t.Context(), drover.RunID("r"), drover.Include{})
 		equal(t, "error", err, nil)
 		equal(t, "tries", tries, 2)
 	})
@@ -179,7 +179,7 @@ func TestACallThatIsGivenUpHasTheCauseOfItsContext(t *testing.T) {
 			})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := server.client().GetRun(ctx, drover.RunID("r"))
+		_, err := server.client().GetRun(ctx, drover.RunID("r"), drover.Include{})
 		equal(t, "cause", errors.Is(err, context.DeadlineExceeded), true)
 	})
 }
@@ -201,7 +201,7 @@ func TestWaitRunAsksAgainUntilTheRunHasEnded(t *testing.T) {
 			})
 		run, err := server.client().WaitRun(t.Context(), drover.RunID("r"))
 		equal(t, "error", err, nil)
-		equal(t, "run", run.GetRunId(), "r")
+		equal(t, "run", run.RunID, "r")
 		equal(t, "calls", calls, 3)
 	})
 }
@@ -217,9 +217,9 @@ func TestListsGoThroughAllPages(t *testing.T) {
 				return &droverpb.ListRunsResponse{Runs: []*droverpb.Run{{RunId: "c"}}}, nil
 			})
 		var ids []string
-		for run, err := range server.client().ListRuns(t.Context(), nil) {
+		for run, err := range server.client().ListRuns(t.Context(), drover.RunFilter{}) {
 			equal(t, "error", err, nil)
-			ids = append(ids, run.GetRunId())
+			ids = append(ids, string(run.RunID))
 		}
 		equal(t, "ids", ids, []string{"a", "b", "c"})
 	})
@@ -253,6 +253,7 @@ func TestABulkActionGoesPageByPageUnderOneName(t *testing.T) {
 					return &droverpb.BulkActionResponse{Count: 2}, nil
 				}
 				names[request.GetRequestId()] = true
+				equal(t, "expected", request.GetExpectedCount(), 2)
 				answer := &droverpb.BulkActionResponse{Results: []*droverpb.BulkResult{{RunId: "r"}}}
 				if request.GetPageToken() == "" {
 					answer.NextPageToken = "2"
@@ -260,12 +261,12 @@ func TestABulkActionGoesPageByPageUnderOneName(t *testing.T) {
 				return answer, nil
 			})
 		client := server.client()
-		count, err := client.CountForBulk(t.Context(), droverpb.BulkKind_BULK_KIND_CANCEL, nil)
+		action := drover.BulkAction{Kind: drover.BulkCancel}
+		count, err := client.CountForBulk(t.Context(), action)
 		equal(t, "error", err, nil)
+		action.ExpectedCount = &count
 		results := 0
-		for _, err := range client.Bulk(t.Context(), &droverpb.BulkActionRequest{
-			Kind: droverpb.BulkKind_BULK_KIND_CANCEL, ExpectedCount: proto.Int32(int32(count)),
-		}) {
+		for _, err := range client.Bulk(t.Context(), action) {
 			equal(t, "error", err, nil)
 			results++
 		}

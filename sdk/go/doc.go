@@ -2,8 +2,8 @@
 // performs their steps. The SDK contains no workflow logic: the server decides which step comes
 // next.
 //
-// Requests use the types of this package. Answers of the server are messages of the contract, from
-// package droverpb, whose comments are their reference.
+// Requests and answers have types of this package. Package droverpb, the generated code of the
+// contract, is needed only for calls without a method of their own, see [Client.Conn].
 //
 // All functions and types may be used by several goroutines at a time.
 package drover

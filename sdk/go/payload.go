@@ -39,18 +39,21 @@ func Bytes(data []byte, contentType string) *Payload {
 
 // Unmarshal reads a payload: JSON into any value that [json.Unmarshal] accepts, bytes into a
 // *[]byte. If there is no payload, the value is unchanged.
-func Unmarshal(payload *Payload, into any) error {
+func Unmarshal(payload *Payload, into any) error { return unmarshal("the payload", payload, into) }
+
+// unmarshal names the payload in its errors.
+func unmarshal(name string, payload *Payload, into any) error {
 	switch {
 	case payload == nil:
 	case payload.JSON != "":
 		if err := unmarshalJSON([]byte(payload.JSON), into); err != nil {
-			return fmt.Errorf("drover: the payload is not as expected: %w", err)
+			return fmt.Errorf("drover: %s is not as expected: %w", name, err)
 		}
 	default:
 		data, ok := into.(*[]byte)
 		if !ok {
-			const text = "drover: the payload is bytes (%q); read it into a *[]byte, not a %T"
-			return fmt.Errorf(text, payload.ContentType, into)
+			const text = "drover: %s is bytes (%q); read it into a *[]byte, not a %T"
+			return fmt.Errorf(text, name, payload.ContentType, into)
 		}
 		*data = payload.Data
 	}

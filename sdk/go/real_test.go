@@ -3,10 +3,12 @@ package drover_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -74,17 +76,21 @@ func started(t *testing.T, client *drover.Client, input any, steps ...workflow.S
 	return made.RunID
 }
 
-func ended(t *testing.T, client *drover.Client, run drover.RunID, want droverpb.RunState) *droverpb.GetRunResponse {
+func ended(t *testing.T, client *drover.Client, run drover.RunID,
+	want drover.RunState) drover.RunDetails {
 	t.Helper()
 	if _, err := client.WaitRun(t.Context(), run); err != nil {
 		t.Fatal(err)
 	}
-	answer, err := client.GetRun(t.Context(), run, drover.Everything)
+	details, err := client.GetRun(t.Context(), run, drover.Include{
+		Attempts: true, Interventions: true, Escalations: true, Signals: true, Decisions: true,
+		Settings: true,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	equal(t, "state", answer.GetRun().GetState(), want)
-	return answer
+	equal(t, "state", details.Run.State, want)
+	return details
 }
 
 func stepOf(t *testing.T, id, task string) workflow.Step {
@@ -119,12 +125,19 @@ func TestARunIsPerformedRetriedAndUndone(t *testing.T) {
 	hotel := stepOf(t, "hotel", "fail")
 	hotel.Needs = []string{"flight"}
 	run := started(t, client, map[string]string{"to": "Lisbon"}, flight, hotel)
-	answer := ended(t, client, run, droverpb.RunState_RUN_STATE_COMPENSATED)
-	equal(t, "output", answer.GetSteps()[0].GetOutput().GetJson(), `{"booking":"to Lisbon"}`)
-	equal(t, "first outcome", answer.GetAttempts()[0].GetFailure().GetCode(), "busy")
-	equal(t, "code", answer.GetSteps()[1].GetError().GetCode(), "no-room")
-	last := answer.GetAttempts()[len(answer.GetAttempts())-1]
-	equal(t, "undone", last.GetOutput().GetJson(), `"true to Lisbon true"`)
+	details := ended(t, client, run, drover.RunStateCompensated)
+	booked, err := drover.Output[struct{ Booking string }](details.Steps[0])
+	equal(t, "error", err, nil)
+	equal(t, "output", booked.Booking, "to Lisbon")
+	equal(t, "undone", details.Steps[0].UndoState, drover.UndoStateDone)
+	first, last := details.Attempts[0], details.Attempts[len(details.Attempts)-1]
+	equal(t, "first outcome", first.Outcome, drover.OutcomeFailure)
+	equal(t, "first failure", *first.Failure, drover.Failure{
+		Code: "busy", Message: "All lines are busy.", Class: drover.FailureClassTransient,
+	})
+	equal(t, "code", details.Steps[1].Error.Code, "no-room")
+	equal(t, "kind", last.Kind, drover.TaskCompensate)
+	equal(t, "undone", last.Output.JSON, `"true to Lisbon true"`)
 }
 
 func TestWorkThatOthersFinish(t *testing.T) {
@@ -149,18 +162,165 @@ func TestWorkThatOthersFinish(t *testing.T) {
 		workflow.Step{ID: "release", Do: workflow.Approval{Approvers: []string{"finance"}}},
 		stepOf(t, "pack", "pack"), ship,
 		workflow.Step{ID: "delivered", Do: workflow.Signal{Name: "delivered"}, Needs: []string{"ship"}})
-	_, err := client.Decide(t.Context(), run, "release",
-		drover.Decision{Approver: "ada", Roles: []string{"finance"}})
-	equal(t, "decision", err, nil)
+	var waiting []drover.Approval
+	for approval, err := range client.ListApprovals(t.Context(), drover.ApprovalFilter{Run: run}) {
+		equal(t, "error", err, nil)
+		waiting = append(waiting, approval)
+	}
+	equal(t, "approvals", len(waiting), 1)
+	equal(t, "approvers", waiting[0].Approvers, []string{"finance"})
+	decision := drover.Decision{Approver: "ada", Roles: []string{"finance"}, Comment: "paid"}
+	decided, err := client.Decide(t.Context(), waiting[0].RunID, waiting[0].StepID, decision)
+	equal(t, "error", err, nil)
+	equal(t, "state", decided.Run.State, drover.RunStateRunning)
 	_, err = client.CompleteDeferred(t.Context(), <-tokens, map[string]string{"parcel": "p-7"})
 	equal(t, "deferred", err, nil)
 	_, err = client.Signal(t.Context(), run, "delivered", "s-1", "the neighbour")
 	equal(t, "signal", err, nil)
 	repeated, err := client.Signal(t.Context(), run, "delivered", "s-1", "the neighbour")
 	equal(t, "repeated", fmt.Sprint(repeated, err), "true <nil>")
-	answer := ended(t, client, run, droverpb.RunState_RUN_STATE_COMPLETED)
-	equal(t, "parcel", answer.GetSteps()[2].GetOutput().GetJson(), `{"parcel":"p-7"}`)
-	equal(t, "delivered", answer.GetSteps()[3].GetOutput().GetJson(), `"the neighbour"`)
+	details := ended(t, client, run, drover.RunStateCompleted)
+	equal(t, "comment", details.Decisions[0].Comment, "paid")
+	equal(t, "signal", details.Signals[0].TakenBy, "delivered")
+	equal(t, "parcel", details.Steps[2].Output.JSON, `{"parcel":"p-7"}`)
+	equal(t, "delivered", details.Steps[3].Output.JSON, `"the neighbour"`)
+}
+
+func TestAPersonAnswersAnEscalation(t *testing.T) {
+	client := realClient(t)
+	realAgent(t, drover.Handle("transfer", func(context.Context, *drover.Task) (any, error) {
+		return nil, drover.Unknown("no-answer", "The bank did not answer.")
+	}))
+	send := stepOf(t, "send", "transfer")
+	send.Effects = workflow.Once
+	run := started(t, client, nil, send)
+	for snapshot, err := range client.WatchRun(t.Context(), run) {
+		equal(t, "error", err, nil)
+		if snapshot.Run.State == drover.RunStateEscalated {
+			break
+		}
+	}
+	explained, err := client.ExplainRun(t.Context(), run)
+	equal(t, "error", err, nil)
+	equal(t, "waits for", explained.Wait.WaitingFor, drover.WaitKindPerson)
+
+	var open []drover.Escalation
+	for escalation, err := range client.ListEscalations(t.Context(), drover.EscalationFilter{}) {
+		equal(t, "error", err, nil)
+		if escalation.RunID == run {
+			open = append(open, escalation)
+		}
+	}
+	equal(t, "escalations", len(open), 1)
+	equal(t, "reason", open[0].Reason, "unknown")
+	equal(t, "named", explained.Wait.Escalation.ID, open[0].ID)
+
+	claimed, err := client.ClaimEscalation(t.Context(), run, open[0].ID, drover.Claim{By: "ada"})
+	equal(t, "error", err, nil)
+	equal(t, "claimed by", claimed.ClaimedBy, "ada")
+	_, err = client.ReleaseEscalation(t.Context(), run, open[0].ID, drover.Claim{By: "bob"})
+	equal(t, "claimed by another", errors.Is(err, drover.ReasonEscalationClaimed), true)
+
+	details, err := client.GetEscalation(t.Context(), run, open[0].ID)
+	equal(t, "error", err, nil)
+	equal(t, "accepts", slices.Contains(details.Escalation.Answers, drover.AnswerSucceed), true)
+	equal(t, "step", details.Step.State, drover.StepStateEscalated)
+	equal(t, "outcome", details.Attempts[0].Outcome, drover.OutcomeUnknown)
+
+	answer := drover.Resolution{
+		Answer: drover.AnswerSucceed, By: "ada", Why: "The money is there.",
+		Payload: map[string]string{"transfer": "t-9"},
+	}
+	resolved, err := client.ResolveEscalation(t.Context(), run, open[0].ID, answer)
+	equal(t, "error", err, nil)
+	equal(t, "why", resolved.Escalation.Answer.Why, "The money is there.")
+	repeated, err := client.ResolveEscalation(t.Context(), run, open[0].ID, answer)
+	equal(t, "repeated", fmt.Sprint(repeated.Repeated, err), "true <nil>")
+	answer.Answer, answer.Payload = drover.AnswerSkip, nil
+	_, err = client.ResolveEscalation(t.Context(), run, open[0].ID, answer)
+	equal(t, "closed", errors.Is(err, drover.ReasonEscalationClosed), true)
+
+	ending := ended(t, client, run, drover.RunStateCompleted)
+	equal(t, "output", ending.Steps[0].Output.JSON, `{"transfer":"t-9"}`)
+	equal(t, "source", ending.Attempts[len(ending.Attempts)-1].Source, drover.AttemptSourceAnswer)
+	equal(t, "answered by", ending.Escalations[0].Answer.By, "ada")
+}
+
+func TestItemsOfAMapAreSteps(t *testing.T) {
+	client := realClient(t)
+	realAgent(t, drover.Handle("double", func(_ context.Context, task *drover.Task) (any, error) {
+		var number int
+		if err := task.Input(&number); err != nil {
+			return nil, err
+		}
+		if number > 2 {
+			return nil, drover.Permanent("too-large", "It is larger than two.")
+		}
+		return 2 * number, nil
+	}))
+	amount := workflow.Count(1)
+	doubles := workflow.Map{Over: "${input}", Task: "double", Queue: queueOf(t), Tolerate: &amount}
+	run := started(t, client, []int{1, 2, 3}, workflow.Step{ID: "all", Do: doubles})
+	details := ended(t, client, run, drover.RunStateCompleted)
+	equal(t, "counts", *details.Steps[0].Items,
+		drover.ItemCounts{Total: 3, Started: 3, Succeeded: 2, Failed: 1})
+	equal(t, "warning", details.Warnings[0].Code, "drover.items")
+	var outputs []int
+	for item, err := range client.ListItems(t.Context(), run, "all", drover.StepStateSucceeded) {
+		equal(t, "error", err, nil)
+		output, err := drover.Output[int](item)
+		equal(t, "error", err, nil)
+		outputs = append(outputs, output)
+	}
+	equal(t, "outputs", outputs, []int{2, 4})
+}
+
+func TestManyRunsAreCancelledAndRepeated(t *testing.T) {
+	client := realClient(t)
+	definition, err := workflow.Workflow{Name: queueOf(t), Steps: []workflow.Step{
+		{ID: "a", Do: workflow.Wait{For: time.Hour}},
+	}}.Definition()
+	equal(t, "error", err, nil)
+	label := rand.Text()
+	var runs []drover.RunID
+	for range 2 {
+		start := drover.Start{Definition: definition, Labels: map[string]string{"test": label}}
+		made, err := client.Schedule(t.Context(), start)
+		equal(t, "error", err, nil)
+		runs = append(runs, made.RunID)
+	}
+	paused, err := client.PauseRun(t.Context(), runs[0], "for lunch")
+	equal(t, "error", err, nil)
+	equal(t, "paused", paused.State, drover.RunStatePaused)
+	resumed, err := client.ResumeRun(t.Context(), runs[0], "")
+	equal(t, "error", err, nil)
+	equal(t, "resumed", resumed.State, drover.RunStateRunning)
+
+	action := drover.BulkAction{
+		Kind: drover.BulkCancel, Undo: drover.UndoLeave, Reason: "enough",
+		Filter: drover.RunFilter{Query: "state:open label.test=" + label},
+	}
+	count, err := client.CountForBulk(t.Context(), action)
+	equal(t, "error", err, nil)
+	equal(t, "count", count, 2)
+	wrong := 1
+	action.ExpectedCount = &wrong
+	for _, err := range client.Bulk(t.Context(), action) {
+		equal(t, "mismatch", errors.Is(err, drover.ReasonCountMismatch), true)
+	}
+	action.ExpectedCount = &count
+	for result, err := range client.Bulk(t.Context(), action) {
+		equal(t, "error", err, nil)
+		equal(t, "refused", result.Err, nil)
+		run, err := client.WaitRun(t.Context(), result.RunID)
+		equal(t, "error", err, nil)
+		equal(t, "state", run.State, drover.RunStateCancelled)
+	}
+	made, err := client.RerunFrom(t.Context(), runs[0], "", drover.Rerun{Input: 7})
+	equal(t, "error", err, nil)
+	equal(t, "created", made.Created, true)
+	_, err = client.CancelRun(t.Context(), made.RunID, drover.UndoCompensate, "")
+	equal(t, "error", err, nil)
 }
 
 func TestTheServerNeverSeesTheClearText(t *testing.T) {
@@ -176,17 +336,15 @@ func TestTheServerNeverSeesTheClearText(t *testing.T) {
 			return secret + "!", err
 		}))
 	run := started(t, client, "a secret", stepOf(t, "whisper", "whisper"))
-	answer := ended(t, client, run, droverpb.RunState_RUN_STATE_COMPLETED)
-	equal(t, "input", answer.GetRun().GetInput().GetJson(), `"a secret"`)
-	equal(t, "output", answer.GetSteps()[0].GetOutput().GetJson(), `"a secret!"`)
+	details := ended(t, client, run, drover.RunStateCompleted)
+	equal(t, "input", details.Run.Input.JSON, `"a secret"`)
+	equal(t, "output", details.Steps[0].Output.JSON, `"a secret!"`)
 	// Without the codec it is what the server has.
-	seen, err := realClient(t).GetRun(t.Context(), run)
+	seen, err := realClient(t).GetRun(t.Context(), run, drover.Include{})
 	equal(t, "error", err, nil)
-	for _, payload := range []*droverpb.Payload{
-		seen.GetRun().GetInput(), seen.GetSteps()[0].GetOutput(),
-	} {
-		equal(t, "content type", payload.GetContentType(), aesgcm.ContentType)
-		equal(t, "clear", bytes.Contains(payload.GetData(), []byte("secret")), false)
+	for _, payload := range []*drover.Payload{seen.Run.Input, seen.Steps[0].Output} {
+		equal(t, "content type", payload.ContentType, aesgcm.ContentType)
+		equal(t, "clear", bytes.Contains(payload.Data, []byte("secret")), false)
 	}
 }
 
@@ -198,7 +356,7 @@ func TestAWatchedRunEndsWithItsEnd(t *testing.T) {
 		return nil, nil
 	}))
 	run := started(t, client, nil, stepOf(t, "a", "wait"))
-	var states []droverpb.RunState
+	var states []drover.RunState
 	for snapshot, err := range client.WatchRun(t.Context(), run) {
 		if err != nil {
 			t.Fatal(err)
@@ -206,9 +364,9 @@ func TestAWatchedRunEndsWithItsEnd(t *testing.T) {
 		if len(states) == 0 {
 			close(proceed)
 		}
-		states = append(states, snapshot.GetRun().GetState())
+		states = append(states, snapshot.Run.State)
 	}
-	equal(t, "last", states[len(states)-1], droverpb.RunState_RUN_STATE_COMPLETED)
+	equal(t, "last", states[len(states)-1], drover.RunStateCompleted)
 }
 
 func TestManyRunsAtOnce(t *testing.T) {
@@ -224,10 +382,12 @@ func TestManyRunsAtOnce(t *testing.T) {
 	equal(t, "error", err, nil)
 	_, err = client.RegisterWorkflow(t.Context(), definition)
 	equal(t, "error", err, nil)
+	// The server may have runs of an earlier test.
+	labels := map[string]string{"test": rand.Text()}
 	var waiting sync.WaitGroup
 	for number := range 60 {
 		waiting.Go(func() {
-			start := drover.Start{Workflow: queueOf(t), Input: number}
+			start := drover.Start{Workflow: queueOf(t), Input: number, Labels: labels}
 			made, err := client.Schedule(t.Context(), start)
 			if err == nil {
 				_, err = client.WaitRun(t.Context(), made.RunID)
@@ -239,8 +399,8 @@ func TestManyRunsAtOnce(t *testing.T) {
 	}
 	waiting.Wait()
 	runs := 0
-	filter := &droverpb.RunFilter{
-		Workflow: queueOf(t), States: []droverpb.RunState{droverpb.RunState_RUN_STATE_COMPLETED},
+	filter := drover.RunFilter{
+		Labels: labels, States: []drover.RunState{drover.RunStateCompleted},
 	}
 	for _, err := range client.ListRuns(t.Context(), filter) {
 		equal(t, "error", err, nil)
@@ -266,9 +426,9 @@ func TestAKeyStartsOneRunAndARefusalNamesTheReason(t *testing.T) {
 	start.Input = "another"
 	_, err = client.Schedule(t.Context(), start)
 	equal(t, "reused", errors.Is(err, drover.Reason("KEY_REUSED")), true)
-	run, err := client.CancelRun(t.Context(), drover.RunKey(key), droverpb.Undo_UNDO_LEAVE, "enough")
+	run, err := client.CancelRun(t.Context(), drover.RunKey(key), drover.UndoLeave, "enough")
 	equal(t, "error", err, nil)
-	equal(t, "reason", run.GetCancelReason(), "enough")
+	equal(t, "reason", run.CancelReason, "enough")
 	overview, err := droverpb.NewOperatorServiceClient(client.Conn()).GetOverview(t.Context(), &droverpb.GetOverviewRequest{})
 	equal(t, "error", err, nil)
 	equal(t, "paused", overview.GetNamespacePause() == nil, true)
@@ -289,7 +449,7 @@ func TestLinesOfAHandlerAreStoredWithTheirAttemptUnlessTheStepHasLogsOff(t *test
 	pay := stepOf(t, "pay", "charge")
 	pay.Needs = []string{"quiet"}
 	run := started(t, client, nil, quiet, pay)
-	ended(t, client, run, droverpb.RunState_RUN_STATE_COMPLETED)
+	ended(t, client, run, drover.RunStateCompleted)
 	// They come at most a second after the end of their task.
 	request := &droverpb.ListLogsRequest{Run: &droverpb.RunRef{Ref: &droverpb.RunRef_RunId{RunId: string(run)}}}
 	var lines []string

@@ -85,7 +85,7 @@ func within(t *testing.T, client *drover.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 	defer cancel()
-	if _, err := client.GetRun(ctx, drover.RunID("r")); err != nil {
+	if _, err := client.GetRun(ctx, drover.RunID("r"), drover.Include{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -180,7 +180,7 @@ func TestAWatchGoesOnAtAnotherServer(t *testing.T) {
 	client := wireClient(t, first+","+second)
 	for snapshot, err := range client.WatchRun(t.Context(), drover.RunID("r")) {
 		equal(t, "error", err, nil)
-		versions = append(versions, snapshot.GetRun().GetVersion())
+		versions = append(versions, snapshot.Run.Version)
 	}
 	equal(t, "versions", versions, []uint64{1, 2, 3})
 }

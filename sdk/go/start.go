@@ -1,6 +1,7 @@
 package drover
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,7 +10,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
@@ -69,23 +69,22 @@ func (c *Concurrency) message() (*droverpb.Concurrency, error) {
 	if c == nil {
 		return nil, nil
 	}
-	made := &droverpb.Concurrency{Key: c.Key, Limit: int32(c.Limit)}
-	switch c.Policy {
-	case "", PolicyQueue:
-		made.Policy = droverpb.ConcurrencyPolicy_CONCURRENCY_POLICY_QUEUE
-	case PolicyRefuse:
-		made.Policy = droverpb.ConcurrencyPolicy_CONCURRENCY_POLICY_REFUSE
-	case PolicyCancelOldest:
-		made.Policy = droverpb.ConcurrencyPolicy_CONCURRENCY_POLICY_CANCEL_OLDEST
-	case PolicyQueueOne:
-		made.Policy = droverpb.ConcurrencyPolicy_CONCURRENCY_POLICY_QUEUE_ONE
-	default:
-		return nil, fmt.Errorf("drover: there is no policy %q of concurrency", c.Policy)
-	}
-	return made, nil
+	policy, err := valueOfWord[droverpb.ConcurrencyPolicy](cmp.Or(c.Policy, PolicyQueue))
+	return &droverpb.Concurrency{Key: c.Key, Limit: int32(c.Limit), Policy: policy}, err
 }
 
-// Started is the result of a [Start].
+func concurrencyOf(message *droverpb.Concurrency) *Concurrency {
+	if message == nil {
+		return nil
+	}
+	return &Concurrency{
+		Key:    message.GetKey(),
+		Limit:  int(message.GetLimit()),
+		Policy: wordOf[ConcurrencyPolicy](message.GetPolicy()),
+	}
+}
+
+// Started is a run that was started.
 type Started struct {
 	RunID RunID
 	Key   string
@@ -163,6 +162,7 @@ func (c *Client) toSchedule(ctx context.Context, start Start) (*droverpb.Schedul
 		Priority:    int32(start.Priority),
 		Labels:      start.Labels,
 		Concurrency: concurrency,
+		StartTime:   timestampOf(start.StartTime),
 	}
 	inTraceOf(ctx, request)
 	if request.Key == "" {
@@ -173,9 +173,6 @@ func (c *Client) toSchedule(ctx context.Context, start Start) (*droverpb.Schedul
 	} else {
 		workflow := &droverpb.WorkflowRef{Name: start.Workflow, Version: int32(start.Version)}
 		request.Target = &droverpb.ScheduleRequest_Workflow{Workflow: workflow}
-	}
-	if !start.StartTime.IsZero() {
-		request.StartTime = timestamppb.New(start.StartTime)
 	}
 	if start.NotifyHook != "" || start.NotifyURL != "" {
 		request.Notify = &droverpb.Notify{Hook: start.NotifyHook, Url: start.NotifyURL}

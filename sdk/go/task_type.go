@@ -4,9 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
-
-	"github.com/drover-dev/drover/sdk/go/droverpb"
 )
 
 // TaskType is a task as the programs that share it know it: its name, and the types of its input and
@@ -85,22 +82,19 @@ func (w WorkflowType[In, Out]) Wait(ctx context.Context, client *Client, run Run
 	if err != nil {
 		return outputs, err
 	}
-	if ended.GetState() != droverpb.RunState_RUN_STATE_COMPLETED {
+	if ended.State != RunStateCompleted {
 		return outputs, &RunNotCompletedError{
-			RunID:    RunID(ended.GetRunId()),
-			Workflow: ended.GetWorkflow(),
-			State:    strings.TrimPrefix(ended.GetState().String(), "RUN_STATE_"),
-			Summary:  ended.GetSummary(),
+			RunID: ended.RunID, Workflow: ended.Workflow, State: ended.State, Summary: ended.Summary,
 		}
 	}
-	all, err := client.GetRun(ctx, RunID(ended.GetRunId()))
+	details, err := client.GetRun(ctx, ended.RunID, Include{})
 	if err != nil {
 		return outputs, err
 	}
 	byStep := map[string]json.RawMessage{}
-	for _, step := range all.GetSteps() {
-		if text := step.GetOutput().GetJson(); text != "" {
-			byStep[step.GetId()] = json.RawMessage(text)
+	for _, step := range details.Steps {
+		if step.Output != nil && step.Output.JSON != "" {
+			byStep[step.ID] = json.RawMessage(step.Output.JSON)
 		}
 	}
 	text, err := json.Marshal(byStep)
@@ -109,7 +103,7 @@ func (w WorkflowType[In, Out]) Wait(ctx context.Context, client *Client, run Run
 	}
 	if err != nil {
 		const text = "drover: the outputs of run %s are not of the type of %s: %w"
-		return outputs, fmt.Errorf(text, ended.GetRunId(), w.name, err)
+		return outputs, fmt.Errorf(text, ended.RunID, w.name, err)
 	}
 	return outputs, nil
 }
@@ -118,8 +112,8 @@ func (w WorkflowType[In, Out]) Wait(ctx context.Context, client *Client, run Run
 type RunNotCompletedError struct {
 	RunID    RunID
 	Workflow string
-	// State is the final state, such as "FAILED" or "COMPENSATED".
-	State string
+	// State is the final state, such as RunStateFailed.
+	State RunState
 	// Summary says in a sentence or two how the run ended.
 	Summary string
 }

@@ -86,7 +86,7 @@ func TestFilesThatWereReplacedAreReadForTheNextConnection(t *testing.T) {
 	address, running := server.serve(t, "127.0.0.1:0", secured)
 	client := wireClient(t, address, drover.WithTLSFiles(files), drover.WithPatience(0))
 	isTaken := func() bool {
-		_, err := client.GetRun(t.Context(), drover.RunID("r"))
+		_, err := client.GetRun(t.Context(), drover.RunID("r"), drover.Include{})
 		return err == nil
 	}
 	equal(t, "a stranger is taken", isTaken(), false)

@@ -152,7 +152,7 @@ func TestACallerReadsTheOutputsOfARunByItsType(t *testing.T) {
 		_, err = holiday.Wait(t.Context(), client, drover.RunID("r1"))
 		var not *drover.RunNotCompletedError
 		equal(t, "kind", errors.As(err, &not), true)
-		equal(t, "state", not.State, "COMPENSATED")
+		equal(t, "state", not.State, drover.RunStateCompensated)
 	})
 }
 
@@ -188,7 +188,7 @@ func TestAnErrorOfACallIsComparedWithAReason(t *testing.T) {
 			func(*droverpb.GetRunRequest) (*droverpb.GetRunResponse, error) {
 				return nil, failure(codes.NotFound, "RUN_NOT_FOUND")
 			})
-		_, err := server.client().GetRun(t.Context(), drover.RunID("r1"))
+		_, err := server.client().GetRun(t.Context(), drover.RunID("r1"), drover.Include{})
 		equal(t, "is", errors.Is(err, drover.ReasonRunNotFound), true)
 		var refused *drover.CallError
 		equal(t, "as", errors.As(err, &refused) && refused.Reason == drover.ReasonRunNotFound, true)
@@ -207,7 +207,7 @@ func TestAClientLogsTheFirstFailureOfACallThatItRepeats(t *testing.T) {
 			})
 		var written bytes.Buffer
 		log := drover.WithLog(slog.New(slog.NewTextHandler(&written, nil)))
-		_, err := server.client(log).GetRun(t.Context(), drover.RunID("r1"))
+		_, err := server.client(log).GetRun(t.Context(), drover.RunID("r1"), drover.Include{})
 		equal(t, "error", err, nil)
 		lines := strings.Count(written.String(), "\n")
 		equal(t, "lines", lines, 1)

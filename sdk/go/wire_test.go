@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"math/big"
 	"net"
 	"sync"
@@ -28,8 +29,8 @@ type wire struct {
 	droverpb.UnimplementedSchedulerServiceServer
 	mu     sync.Mutex
 	tokens []string
-	// watches are the versions after which a client started to watch.
-	watches []uint64
+	// watches are the versions and the cursors after which a client started to watch.
+	watches []string
 }
 
 func (w *wire) GetRun(ctx context.Context, _ *droverpb.GetRunRequest) (
@@ -46,13 +47,15 @@ func (w *wire) GetRun(ctx context.Context, _ *droverpb.GetRunRequest) (
 func (w *wire) WatchRun(request *droverpb.WatchRunRequest,
 	stream grpc.ServerStreamingServer[droverpb.WatchRunResponse]) error {
 	w.mu.Lock()
-	w.watches = append(w.watches, request.GetAfterVersion())
+	w.watches = append(w.watches, fmt.Sprint(request.GetAfterVersion(), request.GetAfter()))
 	w.mu.Unlock()
 	run := &droverpb.Run{Version: request.GetAfterVersion() + 1}
 	if request.GetAfterVersion() == 2 {
 		run.State = droverpb.RunState_RUN_STATE_COMPLETED
 	}
-	if err := stream.Send(&droverpb.WatchRunResponse{Run: run}); err != nil {
+	if err := stream.Send(&droverpb.WatchRunResponse{
+		Run: run, Cursor: fmt.Sprintf("-c%d", run.GetVersion()),
+	}); err != nil {
 		return err
 	}
 	return status.Error(codes.Unavailable, "the server goes away")
@@ -95,7 +98,7 @@ func TestATokenOfTheEnvironmentIsShownUnlessAnotherIsGiven(t *testing.T) {
 	for _, options := range [][]drover.ClientOption{
 		{}, {drover.WithToken("given")}, {drover.WithToken("")},
 	} {
-		_, err := wireClient(t, address, options...).GetRun(t.Context(), drover.RunID("r"))
+		_, err := wireClient(t, address, options...).GetRun(t.Context(), drover.RunID("r"), drover.Include{})
 		equal(t, "error", err, nil)
 	}
 	equal(t, "tokens", server.tokens, []string{"Bearer of the environment", "Bearer given"})
@@ -120,13 +123,13 @@ func TestACallGoesThroughTLSWithItsToken(t *testing.T) {
 	address, _ := server.serve(t, "127.0.0.1:0", grpc.Creds(credentials.NewServerTLSFromCert(&own)))
 
 	client := wireClient(t, address, drover.WithTLS(&tls.Config{RootCAs: roots}), drover.WithToken("abc"))
-	_, err = client.GetRun(t.Context(), drover.RunID("r"))
+	_, err = client.GetRun(t.Context(), drover.RunID("r"), drover.Include{})
 	equal(t, "error", err, nil)
 	equal(t, "tokens", server.tokens, []string{"Bearer abc"})
 
 	strangers := wireClient(t, address, drover.WithTLS(&tls.Config{RootCAs: x509.NewCertPool()}),
 		drover.WithPatience(time.Millisecond))
-	_, err = strangers.GetRun(t.Context(), drover.RunID("r"))
+	_, err = strangers.GetRun(t.Context(), drover.RunID("r"), drover.Include{})
 	equal(t, "code", status.Code(err), codes.Unavailable)
 }
 
@@ -134,26 +137,26 @@ func TestACallOutlivesARestartOfTheServer(t *testing.T) {
 	server := &wire{}
 	address, first := server.serve(t, "127.0.0.1:0")
 	client := wireClient(t, address)
-	_, err := client.GetRun(t.Context(), drover.RunID("r"))
+	_, err := client.GetRun(t.Context(), drover.RunID("r"), drover.Include{})
 	equal(t, "error", err, nil)
 	first.Stop()
 	answered := make(chan error, 1)
 	go func() {
-		_, err := client.GetRun(t.Context(), drover.RunID("r"))
+		_, err := client.GetRun(t.Context(), drover.RunID("r"), drover.Include{})
 		answered <- err
 	}()
 	server.serve(t, address)
 	equal(t, "error", <-answered, nil)
 }
 
-func TestAWatchGoesOnAfterABreakFromTheLastVersionThatItSaw(t *testing.T) {
+func TestAWatchGoesOnAfterABreakFromTheLastStateThatItSaw(t *testing.T) {
 	server := &wire{}
 	address, _ := server.serve(t, "127.0.0.1:0")
 	var versions []uint64
 	for snapshot, err := range wireClient(t, address).WatchRun(t.Context(), drover.RunID("r")) {
 		equal(t, "error", err, nil)
-		versions = append(versions, snapshot.GetRun().GetVersion())
+		versions = append(versions, snapshot.Run.Version)
 	}
 	equal(t, "versions", versions, []uint64{1, 2, 3})
-	equal(t, "watches", server.watches, []uint64{0, 1, 2})
+	equal(t, "watches", server.watches, []string{"0", "1-c1", "2-c2"})
 }
