@@ -11,10 +11,18 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const run = promisify(execFile);
 const outputBytesMax = 64 * 1024 * 1024;
 
-/** Needs Maven. Returns the paths of the files that people download, without their checksums. */
-export async function packJava(to: string, version: string): Promise<readonly string[]> {
+/**
+ * Needs Maven. Returns the paths of the files that people download, without their checksums.
+ * `built`: where what is built stays. Default: nowhere.
+ */
+export async function packJava(
+  to: string,
+  version: string,
+  built?: string,
+): Promise<readonly string[]> {
   mkdirSync(to, { recursive: true });
-  await deploy(`drover::file://${to}`, []);
+  const repository = `drover::file://${to}`;
+  await (built === undefined ? deploy(repository, []) : deployFrom(built, repository, []));
   const folder = join(to, "dev/drover/drover-sdk", version);
   return globSync("*.{jar,pom}", { cwd: folder })
     .sort()
@@ -34,13 +42,23 @@ export async function publishJava(): Promise<void> {
 
 async function deploy(repository: string, more: readonly string[]): Promise<void> {
   const built = mkdtempSync(join(tmpdir(), "drover-java-"));
+  try {
+    await deployFrom(built, repository, more);
+  } finally {
+    rmSync(built, { recursive: true });
+  }
+}
+
+async function deployFrom(built: string, repository: string, more: readonly string[]) {
   const args = ["-q", "-B", "-Prelease", "-DskipTests", `-Dbuilt=${built}`, ...more];
   try {
     await run("mvn", [...args, `-DaltDeploymentRepository=${repository}`, "deploy"], {
       cwd: join(root, "sdk/java"),
       maxBuffer: outputBytesMax,
     });
-  } finally {
-    rmSync(built, { recursive: true });
+  } catch (error) {
+    // Maven writes what is wrong to its standard output.
+    const output = error instanceof Error && "stdout" in error ? String(error.stdout) : "";
+    throw new Error(`Maven cannot build sdk/java:\n${output}`, { cause: error });
   }
 }

@@ -2,6 +2,7 @@
  * The programs that the suite puts to the test, in the order of the table. Each is made ready once
  * in a run, and started as often as the scenarios ask.
  */
+import { builtJavaSdk, builtJavaStub } from "../support/java-build.ts";
 import {
   type Ready,
   withCargo,
@@ -43,9 +44,9 @@ export const agents: readonly AgentUnderTest[] = [
     kind: "sdk",
     prepare: () =>
       withJava("java", "sdk/java/conformance", {
-        project: "sdk/java",
+        build: builtJavaSdk,
         main: "dev.drover.conformance.ConformanceAgent",
-        classes: ["test-classes"],
+        classPath: ["test-classes", "classes", "jars/*"],
       }),
   },
   {
@@ -71,9 +72,9 @@ export const agents: readonly AgentUnderTest[] = [
     kind: "stub",
     prepare: () =>
       withJava("stub-java", `${stubs}/java`, {
-        project: `${stubs}/java`,
+        build: builtJavaStub,
         main: "Agent",
-        classes: [],
+        classPath: ["classes", "jars/*"],
       }),
   },
   { name: "stub-rust", kind: "stub", prepare: () => withCargo("stub-rust", `${stubs}/rust`) },

@@ -33,6 +33,11 @@ interface Tool {
   readonly ask: readonly string[];
 }
 
+const javaTools: readonly Tool[] = [
+  { name: "java", ask: ["-version"] },
+  { name: "mvn", ask: ["-version"] },
+];
+
 /** Null: all of them answer. */
 async function lacking(tools: readonly Tool[]): Promise<Ready | null> {
   for (const { name, ask } of tools) {
@@ -135,43 +140,25 @@ export function withCargo(agent: string, folder: string): Promise<Ready> {
 }
 
 interface JavaProgram {
-  /** The folder of pom.xml. */
-  readonly project: string;
+  /** Returns the folder of what it built; used again while the sources are the same. */
+  readonly build: () => Promise<string>;
   readonly main: string;
-  /** Where the build puts the classes of the program, in its folder. */
-  readonly classes: readonly string[];
+  /** Where the classes of the program are, and what they need, in that folder. */
+  readonly classPath: readonly string[];
 }
 
 /** `folder` has the sources of the program. */
-export function withJava(agent: string, folder: string, of: JavaProgram): Promise<Ready> {
-  const target = builtIn(agent);
-  const classPath = [...of.classes, "*", "jars/*"].map((part) => join(target, part)).join(":");
-  return built({
-    agent,
-    folder,
-    tools: [
-      { name: "java", ask: ["-version"] },
-      { name: "mvn", ask: ["-version"] },
-    ],
-    build: [
-      // The tests of the project are compiled, and not run.
-      [
-        "mvn",
-        "-q",
-        "-B",
-        "-f",
-        join(root, of.project),
-        `-Dbuilt=${target}`,
-        "-DskipTests",
-        "package",
-      ],
-    ],
-    command: {
-      program: "java",
-      args: ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, of.main],
-      cwd: join(root, folder),
-    },
-  });
+export async function withJava(agent: string, folder: string, of: JavaProgram): Promise<Ready> {
+  const missing = absentFolder(agent, folder) ?? (await lacking(javaTools));
+  if (missing !== null) return missing;
+  const built = await of.build();
+  const classPath = of.classPath.map((part) => join(built, part)).join(":");
+  const command = {
+    program: "java",
+    args: ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classPath, of.main],
+    cwd: join(root, folder),
+  };
+  return { kind: "ready", command };
 }
 
 export function withShell(agent: string, folder: string): Promise<Ready> {

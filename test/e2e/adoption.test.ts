@@ -12,12 +12,12 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { packGo } from "../../release/go-module.ts";
-import { packJava } from "../../release/java-package.ts";
 import { packNpm } from "../../release/npm-packages.ts";
 import { packPython } from "../../release/python-package.ts";
 import { theVersion } from "../../release/versions.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { go, needsGo } from "../support/go-tool.ts";
+import { builtJavaSdk } from "../support/java-build.ts";
 import { javaTool, needsJava } from "../support/java-tool.ts";
 import { preparePython } from "../support/python-env.ts";
 import { endForLack } from "../support/required-tools.ts";
@@ -79,18 +79,12 @@ function goEnv() {
   return { GOMODCACHE: join(folder, "go-modules"), GOFLAGS: "-mod=mod -modcacherw" };
 }
 
-/** The arguments of each run of Maven. */
-function maven(): readonly string[] {
-  const release = pathToFileURL(join(folder, "release/java")).href;
-  const own = [`-Drelease=${release}`, `-Ddrover=${theVersion()}`];
-  return ["-q", "-B", `-Dmaven.repo.local=${mavenRepository}`, ...own];
-}
-
 async function installJava(): Promise<void> {
-  await packJava(join(folder, "release/java"), theVersion());
+  const release = pathToFileURL(join(await builtJavaSdk(), "release")).href;
   rmSync(join(mavenRepository, "dev/drover"), { recursive: true, force: true });
-  const cwd = join(folder, "insurances");
-  await javaTool("mvn", [...maven(), "package"], { cwd });
+  const own = [`-Drelease=${release}`, `-Ddrover=${theVersion()}`];
+  const args = ["-q", "-B", `-Dmaven.repo.local=${mavenRepository}`, ...own, "package"];
+  await javaTool("mvn", args, { cwd: join(folder, "insurances") });
 }
 
 /** The remote services: what was asked of each, by its idempotency key. */

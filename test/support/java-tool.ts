@@ -31,20 +31,29 @@ export async function javaTool(
   }
 }
 
+/** Asked once in a process: starting Maven takes half a second of CPU. */
+let lack: Promise<string | null> | undefined;
+
 /** For `beforeEach`. */
 export async function needsJava(context: TestContext): Promise<void> {
-  for (const [tool, ask] of [
-    ["java", "-version"],
-    ["mvn", "-version"],
-  ] as const) {
+  lack ??= missingTool();
+  const tool = await lack;
+  if (tool !== null)
+    endForLack(
+      context,
+      tool,
+      `${tool} is not on this machine: CONTRIBUTING.md says what is needed`,
+    );
+}
+
+/** Null: both answer. */
+async function missingTool(): Promise<string | null> {
+  for (const tool of ["java", "mvn"]) {
     try {
-      await promisify(execFile)(tool, [ask]);
+      await promisify(execFile)(tool, ["-version"]);
     } catch {
-      endForLack(
-        context,
-        tool,
-        `${tool} is not on this machine: CONTRIBUTING.md says what is needed`,
-      );
+      return tool;
     }
   }
+  return null;
 }
