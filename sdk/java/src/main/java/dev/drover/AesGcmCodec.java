@@ -1,12 +1,5 @@
 package dev.drover;
 
-import com.google.protobuf.ByteString;
-import com.google.protobuf.CodedOutputStream;
-import com.google.protobuf.InvalidProtocolBufferException;
-import dev.drover.v1.Payload;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
@@ -55,27 +48,28 @@ public final class AesGcmCodec implements Codec {
 
   @Override
   public Payload encode(Payload payload) throws GeneralSecurityException {
-    byte[] clear = bytesOf(payload);
+    byte[] clear = payload.encoded();
     byte[] nonce = Arrays.copyOf(sum(nonceKey, clear), NONCE_BYTES);
-    ByteString data = ByteString.copyFrom(nonce)
-        .concat(ByteString.copyFrom(cipher(Cipher.ENCRYPT_MODE, nonce).doFinal(clear)));
-    return Payload.newBuilder().setContentType(CONTENT_TYPE).setData(data).build();
+    byte[] sealed = cipher(Cipher.ENCRYPT_MODE, nonce).doFinal(clear);
+    byte[] data = Arrays.copyOf(nonce, NONCE_BYTES + sealed.length);
+    System.arraycopy(sealed, 0, data, NONCE_BYTES, sealed.length);
+    return Payload.bytes(data, CONTENT_TYPE);
   }
 
   @Override
   public Payload decode(Payload payload) throws GeneralSecurityException {
-    if (!payload.getContentType().equals(CONTENT_TYPE)) {
+    if (!payload.contentType().equals(CONTENT_TYPE)) {
       return payload;
     }
-    byte[] data = payload.getData().toByteArray();
+    byte[] data = payload.bytes().orElse(new byte[0]);
     if (data.length < NONCE_BYTES) {
       throw new GeneralSecurityException("the payload is too short to be encrypted");
     }
     Cipher cipher = cipher(Cipher.DECRYPT_MODE, Arrays.copyOf(data, NONCE_BYTES));
     byte[] clear = cipher.doFinal(data, NONCE_BYTES, data.length - NONCE_BYTES);
     try {
-      return Payload.parseFrom(clear);
-    } catch (InvalidProtocolBufferException error) {
+      return Payload.decode(clear);
+    } catch (PayloadException error) {
       throw new GeneralSecurityException("the clear text is no payload", error);
     }
   }
@@ -90,18 +84,5 @@ public final class AesGcmCodec implements Codec {
     Mac mac = Mac.getInstance("HmacSHA256");
     mac.init(new SecretKeySpec(key, "HmacSHA256"));
     return mac.doFinal(of);
-  }
-
-  private static byte[] bytesOf(Payload payload) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(payload.getSerializedSize());
-    CodedOutputStream out = CodedOutputStream.newInstance(bytes);
-    out.useDeterministicSerialization();
-    try {
-      payload.writeTo(out);
-      out.flush();
-    } catch (IOException error) {
-      throw new UncheckedIOException(error);
-    }
-    return bytes.toByteArray();
   }
 }

@@ -1,7 +1,6 @@
 package dev.drover;
 
 import dev.drover.v1.ExplainRunRequest;
-import dev.drover.v1.ExplainRunResponse;
 import dev.drover.v1.GetRunRequest;
 import dev.drover.v1.ListItemsRequest;
 import dev.drover.v1.ListItemsResponse;
@@ -9,15 +8,11 @@ import dev.drover.v1.ListRunsRequest;
 import dev.drover.v1.ListRunsResponse;
 import dev.drover.v1.OperatorServiceGrpc;
 import dev.drover.v1.OperatorServiceGrpc.OperatorServiceBlockingStub;
-import dev.drover.v1.Payload;
 import dev.drover.v1.RegisterWorkflowRequest;
-import dev.drover.v1.RegisterWorkflowResponse;
-import dev.drover.v1.RunFilter;
 import dev.drover.v1.ScheduleBatchRequest;
 import dev.drover.v1.ScheduleBatchResponse;
 import dev.drover.v1.ScheduleRequest;
 import dev.drover.v1.SchedulerServiceGrpc;
-import dev.drover.v1.SchedulerServiceGrpc.SchedulerServiceBlockingStub;
 import dev.drover.v1.WaitRunRequest;
 import dev.drover.v1.WaitRunResponse;
 import dev.drover.v1.WatchRunRequest;
@@ -65,7 +60,9 @@ public final class Client extends RunCommands implements AutoCloseable {
   private final ExecutorService calls = Threads.pool("drover-client");
   private final Connection connection;
   private final RepeatingChannel channel;
-  private final OperatorServiceBlockingStub operator;
+  private final Escalations escalations;
+  private final Approvals approvals;
+  private final GeneratedClients generated;
   private final Starts starts;
   private final Tracing tracing = Tracing.find();
 
@@ -78,7 +75,10 @@ public final class Client extends RunCommands implements AutoCloseable {
     this.connection = connection;
     this.channel = channel;
     this.timers = timers;
-    operator = OperatorServiceGrpc.newBlockingStub(channel);
+    OperatorServiceBlockingStub operator = OperatorServiceGrpc.newBlockingStub(channel);
+    escalations = new Escalations(operator, format);
+    approvals = new Approvals(operator, this, format);
+    generated = new GeneratedClients(scheduler, operator, format);
     starts = new Starts(scheduler, calls, timers);
   }
 
@@ -102,34 +102,30 @@ public final class Client extends RunCommands implements AutoCloseable {
   }
 
   /**
-   * The generated client of SchedulerService, with the namespace, the repeats and the codec of this
-   * client: for example for schedules and lists of workflows.
+   * The questions that only a person can answer.
    *
-   * @return throws StatusRuntimeException, of which {@link CallException#of} reads the reason
+   * @return lists and answers them
    */
-  public SchedulerServiceBlockingStub scheduler() {
-    return scheduler;
+  public Escalations escalations() {
+    return escalations;
   }
 
   /**
-   * The generated client of OperatorService, in the same way: escalations, hooks, triggers, queues,
-   * agents, and what needs a person.
+   * The steps that wait until people approve or reject.
    *
-   * @return throws StatusRuntimeException, of which {@link CallException#of} reads the reason
+   * @return lists and answers them
    */
-  public OperatorServiceBlockingStub operator() {
-    return operator;
+  public Approvals approvals() {
+    return approvals;
   }
 
   /**
-   * Makes a payload of a value, with the client's codec, for requests of the generated clients.
+   * The generated clients, for calls that have no method of their own.
    *
-   * @param value has a JSON form
-   * @return the payload to send
-   * @throws PayloadException if it has none
+   * @return with messages of package {@code dev.drover.v1}
    */
-  public Payload payload(Object value) {
-    return format.encode(Objects.requireNonNull(value, "value"));
+  public GeneratedClients generated() {
+    return generated;
   }
 
   /**
@@ -138,12 +134,13 @@ public final class Client extends RunCommands implements AutoCloseable {
    * @param workflow with a definition, as {@code dev.drover.workflow.Workflow} builds it
    * @return the name and the version; created false: this content was registered before
    */
-  public RegisterWorkflowResponse registerWorkflow(Startable<?> workflow) {
+  public Registered registerWorkflow(Startable<?> workflow) {
     RegisterWorkflowRequest request = RegisterWorkflowRequest.newBuilder()
         .setDefinition(workflow.definition().orElseThrow(() -> new IllegalArgumentException(
-            workflow.name() + " has no definition: it is the name of a registered workflow")))
+            workflow.name() + " has no definition: it is the name of a registered workflow"))
+            .message)
         .build();
-    return ask(() -> scheduler.registerWorkflow(request));
+    return Registered.of(ask(() -> scheduler.registerWorkflow(request)));
   }
 
   /**
@@ -152,9 +149,9 @@ public final class Client extends RunCommands implements AutoCloseable {
    * @param text at most 1 MiB
    * @return the name and the version; created false: this content was registered before
    */
-  public RegisterWorkflowResponse registerWorkflow(String text) {
-    return ask(() -> scheduler.registerWorkflow(
-        RegisterWorkflowRequest.newBuilder().setText(text).build()));
+  public Registered registerWorkflow(String text) {
+    return Registered.of(ask(() -> scheduler.registerWorkflow(
+        RegisterWorkflowRequest.newBuilder().setText(text).build())));
   }
 
   /**
@@ -234,7 +231,7 @@ public final class Client extends RunCommands implements AutoCloseable {
     Set<RunDetails.Include> all = EnumSet.noneOf(RunDetails.Include.class);
     all.addAll(List.of(include));
     GetRunRequest request = GetRunRequest.newBuilder()
-        .setRun(run.ref())
+        .setRun(Contract.ref(run))
         .setIncludeAttempts(all.contains(RunDetails.Include.ATTEMPTS))
         .setIncludeInterventions(all.contains(RunDetails.Include.INTERVENTIONS))
         .setIncludeEscalations(all.contains(RunDetails.Include.ESCALATIONS))
@@ -248,13 +245,13 @@ public final class Client extends RunCommands implements AutoCloseable {
   /**
    * Reads the runs that match a filter, newest first, page by page.
    *
-   * @param filter the default instance: all
+   * @param filter which
    * @return throws CallException as it is read
    */
   public Stream<Run> listRuns(RunFilter filter) {
     return Pages.stream(token -> {
       ListRunsResponse page = ask(() -> scheduler.listRuns(
-          ListRunsRequest.newBuilder().setFilter(filter).setPageToken(token).build()));
+          ListRunsRequest.newBuilder().setFilter(filter.message).setPageToken(token).build()));
       List<Run> runs = page.getRunsList().stream().map(run -> new Run(run, format)).toList();
       return new Pages.Page<>(runs, page.getNextPageToken());
     });
@@ -270,7 +267,7 @@ public final class Client extends RunCommands implements AutoCloseable {
   public Stream<RunStep> listItems(RunName run, String stepId) {
     return Pages.stream(token -> {
       ListItemsResponse page = ask(() -> scheduler.listItems(ListItemsRequest.newBuilder()
-          .setRun(run.ref()).setStepId(stepId).setPageToken(token).build()));
+          .setRun(Contract.ref(run)).setStepId(stepId).setPageToken(token).build()));
       List<RunStep> items =
           page.getItemsList().stream().map(item -> new RunStep(item, format)).toList();
       return new Pages.Page<>(items, page.getNextPageToken());
@@ -283,9 +280,10 @@ public final class Client extends RunCommands implements AutoCloseable {
    * @param run its name
    * @return the explanation
    */
-  public ExplainRunResponse explainRun(RunName run) {
-    return ask(() -> scheduler.explainRun(
-        ExplainRunRequest.newBuilder().setRun(run.ref()).build()));
+  public RunExplanation explainRun(RunName run) {
+    ExplainRunRequest request =
+        ExplainRunRequest.newBuilder().setRun(Contract.ref(run)).build();
+    return RunExplanation.of(ask(() -> scheduler.explainRun(request)), format);
   }
 
   /**
@@ -317,7 +315,7 @@ public final class Client extends RunCommands implements AutoCloseable {
       Duration left = Duration.ofNanos(Math.max(0, until - asked));
       Duration wait = left.compareTo(WAIT_FOR) < 0 ? left : WAIT_FOR;
       WaitRunRequest request = WaitRunRequest.newBuilder()
-          .setRun(run.ref()).setWait(Times.toProto(wait)).build();
+          .setRun(Contract.ref(run)).setWait(Times.toProto(wait)).build();
       WaitRunResponse answer = ask(() -> scheduler.waitRun(request));
       if (answer.getEnded()) {
         return Optional.of(new Run(answer.getRun(), format));
@@ -346,7 +344,7 @@ public final class Client extends RunCommands implements AutoCloseable {
    * @return waits for each state
    */
   public RunWatch watchRun(RunName run) {
-    WatchRunRequest request = WatchRunRequest.newBuilder().setRun(run.ref()).build();
+    WatchRunRequest request = WatchRunRequest.newBuilder().setRun(Contract.ref(run)).build();
     return new RunWatch(channel, request, format, patience);
   }
 

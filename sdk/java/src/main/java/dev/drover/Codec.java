@@ -1,6 +1,5 @@
 package dev.drover;
 
-import dev.drover.v1.Payload;
 import java.security.GeneralSecurityException;
 
 /**

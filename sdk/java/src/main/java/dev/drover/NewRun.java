@@ -41,7 +41,7 @@ public final class NewRun {
   public static <I> NewRun of(Startable<I> workflow, I input) {
     ScheduleRequest.Builder request = ScheduleRequest.newBuilder();
     workflow.definition().ifPresentOrElse(
-        request::setDefinition,
+        definition -> request.setDefinition(definition.message),
         () -> request.setWorkflow(WorkflowRef.newBuilder().setName(workflow.name())));
     return new NewRun(request.build(), input);
   }
@@ -131,7 +131,8 @@ public final class NewRun {
    */
   public NewRun concurrency(String key, int limit, WhenBusy whenBusy) {
     Concurrency concurrency = Concurrency.newBuilder().setKey(key).setLimit(limit)
-        .setPolicy(ConcurrencyPolicy.valueOf("CONCURRENCY_POLICY_" + whenBusy.name())).build();
+        .setPolicy(Contract.write(
+            ConcurrencyPolicy.class, "CONCURRENCY_POLICY_", whenBusy)).build();
     return with(changed -> changed.setConcurrency(concurrency));
   }
 

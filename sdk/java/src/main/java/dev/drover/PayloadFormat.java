@@ -10,18 +10,19 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import dev.drover.v1.Payload;
 import java.lang.reflect.Type;
 import java.security.GeneralSecurityException;
+import java.util.Optional;
 
 /** Makes payloads of values and values of payloads, by Jackson, and by the codec of the program. */
 record PayloadFormat(ObjectMapper mapper, Codec codec) {
   /** No codec. */
   static final Codec PLAIN = new Codec() {
     @Override
-    public Payload encode(Payload payload) {
+    public dev.drover.Payload encode(dev.drover.Payload payload) {
       return payload;
     }
 
     @Override
-    public Payload decode(Payload payload) {
+    public dev.drover.Payload decode(dev.drover.Payload payload) {
       return payload;
     }
   };
@@ -42,6 +43,10 @@ record PayloadFormat(ObjectMapper mapper, Codec codec) {
         .build();
   }
 
+  private static Payload json(String text) {
+    return Payload.newBuilder().setJson(text).build();
+  }
+
   boolean isPlain() {
     return codec == PLAIN;
   }
@@ -54,12 +59,12 @@ record PayloadFormat(ObjectMapper mapper, Codec codec) {
 
   /** As encode, but null is the JSON value null. */
   Payload encodeDetails(Object value) {
-    return encodePayload(value == null ? Payloads.json("null") : toPayload(value));
+    return encodePayload(value == null ? json("null") : toPayload(value));
   }
 
   private Payload encodePayload(Payload payload) {
     try {
-      return codec.encode(payload);
+      return codec.encode(new dev.drover.Payload(payload)).message;
     } catch (GeneralSecurityException error) {
       throw new PayloadException("the codec cannot encode a payload: " + text(error), error);
     }
@@ -67,7 +72,7 @@ record PayloadFormat(ObjectMapper mapper, Codec codec) {
 
   Payload decodePayload(Payload payload) {
     try {
-      return codec.decode(payload);
+      return codec.decode(new dev.drover.Payload(payload)).message;
     } catch (GeneralSecurityException error) {
       throw new PayloadException("the codec cannot decode a payload: " + text(error), error);
     }
@@ -78,11 +83,11 @@ record PayloadFormat(ObjectMapper mapper, Codec codec) {
     if (value == null) {
       return null;
     }
-    if (value instanceof Payload payload) {
-      return payload;
+    if (value instanceof dev.drover.Payload payload) {
+      return payload.message;
     }
     try {
-      return Payloads.json(mapper.writeValueAsString(value));
+      return json(mapper.writeValueAsString(value));
     } catch (JsonProcessingException error) {
       String type = value.getClass().getName();
       throw new PayloadException("a " + type + " has no JSON form: " + text(error), error);
@@ -96,8 +101,8 @@ record PayloadFormat(ObjectMapper mapper, Codec codec) {
 
   /** Without the codec. */
   Object read(Payload payload, Type type) {
-    if (type == Payload.class) {
-      return payload;
+    if (type == dev.drover.Payload.class) {
+      return new dev.drover.Payload(payload);
     }
     if (payload.hasData()) {
       if (type == byte[].class) {
@@ -113,6 +118,11 @@ record PayloadFormat(ObjectMapper mapper, Codec codec) {
       String name = type.getTypeName();
       throw new PayloadException("it is no " + name + ": " + text(error), error);
     }
+  }
+
+  /** As read; empty: it is not there, or it is the JSON value null. */
+  <T> Optional<T> readIf(boolean isThere, Payload payload, Class<T> type) {
+    return isThere ? Optional.ofNullable(type.cast(read(payload, type))) : Optional.empty();
   }
 
   private static String text(Exception error) {

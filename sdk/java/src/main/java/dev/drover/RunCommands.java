@@ -2,7 +2,6 @@ package dev.drover;
 
 import dev.drover.v1.BulkActionRequest;
 import dev.drover.v1.BulkActionResponse;
-import dev.drover.v1.BulkResult;
 import dev.drover.v1.CancelRunRequest;
 import dev.drover.v1.CompleteDeferredRequest;
 import dev.drover.v1.DecideRequest;
@@ -48,7 +47,7 @@ abstract class RunCommands {
    */
   public Run cancelRun(RunName run, Undo undo, String reason) {
     CancelRunRequest request = CancelRunRequest.newBuilder()
-        .setRun(run.ref()).setUndo(undo.toProto()).setReason(reason).build();
+        .setRun(Contract.ref(run)).setUndo(undo.toProto()).setReason(reason).build();
     return new Run(ask(() -> scheduler.cancelRun(request)).getRun(), format);
   }
 
@@ -61,7 +60,7 @@ abstract class RunCommands {
    */
   public Run pauseRun(RunName run, String reason) {
     PauseRunRequest request =
-        PauseRunRequest.newBuilder().setRun(run.ref()).setReason(reason).build();
+        PauseRunRequest.newBuilder().setRun(Contract.ref(run)).setReason(reason).build();
     return new Run(ask(() -> scheduler.pauseRun(request)).getRun(), format);
   }
 
@@ -74,7 +73,7 @@ abstract class RunCommands {
    */
   public Run resumeRun(RunName run, String reason) {
     ResumeRunRequest request =
-        ResumeRunRequest.newBuilder().setRun(run.ref()).setReason(reason).build();
+        ResumeRunRequest.newBuilder().setRun(Contract.ref(run)).setReason(reason).build();
     return new Run(ask(() -> scheduler.resumeRun(request)).getRun(), format);
   }
 
@@ -87,7 +86,7 @@ abstract class RunCommands {
    */
   public Started retryRun(RunName run, Rerun how) {
     RetryRunRequest request = RetryRunRequest.newBuilder()
-        .setRun(run.ref()).setRequestId(how.requestId).setVersion(how.version()).build();
+        .setRun(Contract.ref(run)).setRequestId(how.requestId).setVersion(how.version()).build();
     RetryRunResponse answer = ask(() -> scheduler.retryRun(request));
     return new Started(new RunName.Id(answer.getRunId()), "", answer.getCreated());
   }
@@ -102,7 +101,7 @@ abstract class RunCommands {
    */
   public Started rerunFrom(RunName run, String stepId, Rerun how) {
     RerunFromRequest.Builder request = RerunFromRequest.newBuilder()
-        .setRun(run.ref()).setStepId(stepId)
+        .setRun(Contract.ref(run)).setStepId(stepId)
         .setRequestId(how.requestId).setVersion(how.version());
     if (how.input != null) {
       request.setInput(format.encode(how.input));
@@ -112,16 +111,26 @@ abstract class RunCommands {
   }
 
   /**
-   * Applies one action to all runs that match the filter of the request, oldest first. Count the
-   * runs first, with a {@code dry_run} of {@link Client#scheduler()}, and set the expected count:
-   * if the number differs then, nothing is done.
+   * Counts the runs to which an action would apply, and does nothing to them.
    *
-   * @param action without a page token
+   * @param action which, on which runs
+   * @return at most 10,001
+   */
+  public int countForBulk(BulkAction action) {
+    BulkActionRequest request = action.toRequest(format).setDryRun(true).build();
+    return ask(() -> scheduler.bulkAction(request)).getCount();
+  }
+
+  /**
+   * Applies one action to all runs that match its filter, oldest first. Count the runs first, by
+   * {@link #countForBulk}, and set the expected count: if the number differs then, nothing is done.
+   *
+   * @param action which, on which runs
    * @return a result for each run; throws CallException as it is read
    */
-  public Stream<BulkResult> bulk(BulkActionRequest action) {
-    BulkActionRequest.Builder named = action.toBuilder();
-    if (action.getRequestId().isEmpty()) {
+  public Stream<BulkResult> bulk(BulkAction action) {
+    BulkActionRequest.Builder named = action.toRequest(format);
+    if (named.getRequestId().isEmpty()) {
       // All its pages are one action, under one request id.
       named.setRequestId(RandomNames.next());
     }
@@ -129,7 +138,8 @@ abstract class RunCommands {
     return Pages.stream(token -> {
       BulkActionResponse page = ask(() -> scheduler.bulkAction(
           request.toBuilder().setPageToken(token).build()));
-      return new Pages.Page<>(page.getResultsList(), page.getNextPageToken());
+      return new Pages.Page<>(
+          page.getResultsList().stream().map(BulkResult::of).toList(), page.getNextPageToken());
     });
   }
 
@@ -155,7 +165,7 @@ abstract class RunCommands {
    */
   public boolean signal(RunName run, String name, String id, Object payload) {
     SignalRequest.Builder request =
-        SignalRequest.newBuilder().setRun(run.ref()).setName(name).setSignalId(id);
+        SignalRequest.newBuilder().setRun(Contract.ref(run)).setName(name).setSignalId(id);
     if (payload != null) {
       request.setPayload(format.encode(payload));
     }
@@ -175,7 +185,7 @@ abstract class RunCommands {
         ? DecisionKind.DECISION_KIND_APPROVE
         : DecisionKind.DECISION_KIND_REJECT;
     DecideRequest.Builder request = DecideRequest.newBuilder()
-        .setRun(run.ref()).setStepId(stepId).setDecision(kind)
+        .setRun(Contract.ref(run)).setStepId(stepId).setDecision(kind)
         .setApprover(decision.approver()).addAllRoles(decision.roles())
         .setComment(decision.comment());
     // The server reads a form, so no codec hides it.

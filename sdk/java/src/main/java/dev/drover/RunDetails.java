@@ -61,11 +61,68 @@ public final class RunDetails {
   }
 
   /**
-   * Everything that the server says of it, with what was included; its payloads are decoded.
+   * The failures after which it continued.
    *
-   * @return the message of the contract
+   * @return empty: there were none
    */
-  public GetRunResponse message() {
-    return message;
+  public List<RunWarning> warnings() {
+    return message.getWarningsList().stream().map(RunWarning::of).toList();
+  }
+
+  /**
+   * Every hand-out of a task, and how it ended.
+   *
+   * @return empty unless {@link Include#ATTEMPTS} was asked for
+   */
+  public List<Attempt> attempts() {
+    return message.getAttemptsList().stream()
+        .map(attempt -> new Attempt(attempt, format)).toList();
+  }
+
+  /**
+   * The actions of supervisors.
+   *
+   * @return empty unless {@link Include#INTERVENTIONS} was asked for
+   */
+  public List<Intervention> interventions() {
+    return message.getInterventionsList().stream().map(Intervention::of).toList();
+  }
+
+  /**
+   * The questions to people.
+   *
+   * @return empty unless {@link Include#ESCALATIONS} was asked for
+   */
+  public List<Escalation> escalations() {
+    return message.getEscalationsList().stream().map(Escalation::of).toList();
+  }
+
+  /**
+   * The signals that the run has received.
+   *
+   * @return empty unless {@link Include#SIGNALS} was asked for
+   */
+  public List<ReceivedSignal> signals() {
+    return message.getSignalsList().stream()
+        .map(signal -> new ReceivedSignal(signal, format)).toList();
+  }
+
+  /**
+   * The decisions of approvers.
+   *
+   * @return empty unless {@link Include#DECISIONS} was asked for
+   */
+  public List<MadeDecision> decisions() {
+    return message.getDecisionsList().stream()
+        .map(decision -> new MadeDecision(decision, format)).toList();
+  }
+
+  /**
+   * Every setting with its effective value.
+   *
+   * @return empty unless {@link Include#SETTINGS} was asked for
+   */
+  public List<Setting> settings() {
+    return message.getSettingsList().stream().map(Setting::of).toList();
   }
 }

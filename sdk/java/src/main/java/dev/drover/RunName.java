@@ -1,17 +1,9 @@
 package dev.drover;
 
-import dev.drover.v1.RunRef;
 import java.util.Objects;
 
 /** Names a run: by the id that the server made, or by the caller's own key. */
 public sealed interface RunName {
-  /**
-   * The name in requests of package {@code dev.drover.v1}.
-   *
-   * @return the message
-   */
-  RunRef ref();
-
   /**
    * The id of a run, which the server made.
    *
@@ -25,11 +17,6 @@ public sealed interface RunName {
      */
     public Id {
       Objects.requireNonNull(value, "value");
-    }
-
-    @Override
-    public RunRef ref() {
-      return RunRef.newBuilder().setRunId(value).build();
     }
 
     @Override
@@ -51,11 +38,6 @@ public sealed interface RunName {
      */
     public Key {
       Objects.requireNonNull(value, "value");
-    }
-
-    @Override
-    public RunRef ref() {
-      return RunRef.newBuilder().setKey(value).build();
     }
 
     @Override

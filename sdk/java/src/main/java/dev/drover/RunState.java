@@ -43,23 +43,10 @@ public enum RunState {
   }
 
   static RunState of(dev.drover.v1.RunState state) {
-    return switch (state) {
-      case RUN_STATE_PENDING -> PENDING;
-      case RUN_STATE_RUNNING -> RUNNING;
-      case RUN_STATE_PAUSED -> PAUSED;
-      case RUN_STATE_STOPPING -> STOPPING;
-      case RUN_STATE_COMPENSATING -> COMPENSATING;
-      case RUN_STATE_ESCALATED -> ESCALATED;
-      case RUN_STATE_FINISHING -> FINISHING;
-      case RUN_STATE_COMPLETED -> COMPLETED;
-      case RUN_STATE_FAILED -> FAILED;
-      case RUN_STATE_COMPENSATED -> COMPENSATED;
-      case RUN_STATE_CANCELLED -> CANCELLED;
-      default -> UNRECOGNIZED;
-    };
+    return Contract.read(RunState.class, "RUN_STATE_", state);
   }
 
   dev.drover.v1.RunState toProto() {
-    return dev.drover.v1.RunState.valueOf("RUN_STATE_" + name());
+    return Contract.write(dev.drover.v1.RunState.class, "RUN_STATE_", this);
   }
 }

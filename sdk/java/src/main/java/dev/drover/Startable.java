@@ -1,6 +1,5 @@
 package dev.drover;
 
-import dev.drover.v1.WorkflowDefinition;
 import java.util.Objects;
 import java.util.Optional;
 
@@ -23,7 +22,7 @@ public interface Startable<I> {
    *
    * @return empty: the workflow is registered
    */
-  Optional<WorkflowDefinition> definition();
+  Optional<Definition> definition();
 
   /**
    * A registered workflow.
@@ -43,7 +42,7 @@ public interface Startable<I> {
       }
 
       @Override
-      public Optional<WorkflowDefinition> definition() {
+      public Optional<Definition> definition() {
         return Optional.empty();
       }
     };

@@ -28,19 +28,6 @@ public enum StepState {
   UNRECOGNIZED;
 
   static StepState of(dev.drover.v1.StepState state) {
-    return switch (state) {
-      case STEP_STATE_BLOCKED -> BLOCKED;
-      case STEP_STATE_READY -> READY;
-      case STEP_STATE_LEASED -> LEASED;
-      case STEP_STATE_BACKOFF -> BACKOFF;
-      case STEP_STATE_WAITING -> WAITING;
-      case STEP_STATE_VERIFYING -> VERIFYING;
-      case STEP_STATE_ESCALATED -> ESCALATED;
-      case STEP_STATE_SUCCEEDED -> SUCCEEDED;
-      case STEP_STATE_FAILED -> FAILED;
-      case STEP_STATE_SKIPPED -> SKIPPED;
-      case STEP_STATE_CANCELLED -> CANCELLED;
-      default -> UNRECOGNIZED;
-    };
+    return Contract.read(StepState.class, "STEP_STATE_", state);
   }
 }

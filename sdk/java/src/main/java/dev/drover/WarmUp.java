@@ -24,7 +24,7 @@ final class WarmUp {
 
   private static final Task SAMPLE = Task.newBuilder()
       .setTask("sample").setKind(TaskKind.TASK_KIND_PERFORM).setAttempt(1).setFence(1)
-      .setInput(Payloads.json("{\"a\": [1, 0.5, \"b\", true, null]}"))
+      .setInput(Payload.json("{\"a\": [1, 0.5, \"b\", true, null]}").message)
       .putLabels("a", "b").build();
 
   private WarmUp() {}

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
-import dev.drover.v1.Payload;
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import java.util.HexFormat;
@@ -20,27 +19,27 @@ class AesGcmCodecTest {
 
   @Test
   void itsBytesAreThoseOfTheOtherSdks() throws GeneralSecurityException {
-    Payload clear = Payloads.of(Map.of("to", "Lisbon"));
+    Payload clear = Payload.of(Map.of("to", "Lisbon"));
     Payload sealed = withKeyOf(7).encode(clear);
-    assertEquals(AesGcmCodec.CONTENT_TYPE, sealed.getContentType());
+    assertEquals(AesGcmCodec.CONTENT_TYPE, sealed.contentType());
     // As aesGcmCodec of sdk/typescript/codec.ts makes them.
     assertEquals(
         "ffc679937714c4d8d544d1c354c2600e8c0beb0e01cc107e0d9ea48ce3826196"
             + "96b10d6a2962f329ad69cd6ce3",
-        HexFormat.of().formatHex(sealed.getData().toByteArray()));
+        HexFormat.of().formatHex(sealed.bytes().orElseThrow()));
     assertEquals(clear, withKeyOf(7).decode(sealed));
   }
 
   @Test
   void anotherKeyOpensNothing() throws GeneralSecurityException {
-    Payload sealed = withKeyOf(7).encode(Payloads.of(1));
+    Payload sealed = withKeyOf(7).encode(Payload.of(1));
     assertThrows(GeneralSecurityException.class, () -> withKeyOf(8).decode(sealed));
     assertThrows(IllegalArgumentException.class, () -> new AesGcmCodec(new byte[16]));
   }
 
   @Test
   void whatItDidNotMakeIsPassedOn() throws GeneralSecurityException {
-    Payload other = Payloads.bytes(new byte[] {1}, "image/png");
+    Payload other = Payload.bytes(new byte[] {1}, "image/png");
     assertSame(other, withKeyOf(7).decode(other));
   }
 }

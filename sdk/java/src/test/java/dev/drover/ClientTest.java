@@ -6,11 +6,14 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.drover.v1.BulkActionRequest;
+import dev.drover.v1.BulkActionResponse;
 import dev.drover.v1.GetRunRequest;
 import dev.drover.v1.GetRunResponse;
 import dev.drover.v1.ListRunsRequest;
 import dev.drover.v1.ListRunsResponse;
-import dev.drover.v1.RunFilter;
+import dev.drover.v1.RegisterWorkflowRequest;
+import dev.drover.v1.RegisterWorkflowResponse;
 import dev.drover.v1.ScheduleBatchRequest;
 import dev.drover.v1.ScheduleBatchResponse;
 import dev.drover.v1.ScheduleRequest;
@@ -27,6 +30,7 @@ import io.grpc.protobuf.StatusProto;
 import io.grpc.stub.StreamObserver;
 import java.security.GeneralSecurityException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -48,6 +52,8 @@ class ClientTest {
     final List<ScheduleBatchRequest> batches = new ArrayList<>();
     final List<SignalRequest> signals = new ArrayList<>();
     final List<Long> watches = new ArrayList<>();
+    final List<ListRunsRequest> lists = new ArrayList<>();
+    final List<BulkActionRequest> bulks = new ArrayList<>();
     final List<com.google.rpc.Status> refusals = new ArrayList<>();
     final CountDownLatch holding = new CountDownLatch(1);
     boolean isHolding;
@@ -61,11 +67,7 @@ class ClientTest {
       return true;
     }
 
-    @Override
-    public void schedule(ScheduleRequest request, StreamObserver<ScheduleResponse> observer) {
-      synchronized (this) {
-        schedules.add(request);
-      }
+    private void hold() {
       try {
         if (isHolding) {
           holding.await();
@@ -73,6 +75,14 @@ class ClientTest {
       } catch (InterruptedException error) {
         Thread.currentThread().interrupt();
       }
+    }
+
+    @Override
+    public void schedule(ScheduleRequest request, StreamObserver<ScheduleResponse> observer) {
+      synchronized (this) {
+        schedules.add(request);
+      }
+      hold();
       if (!refuses(observer)) {
         observer.onNext(ScheduleResponse.newBuilder()
             .setRunId("run-" + request.getKey()).setCreated(true).build());
@@ -111,11 +121,12 @@ class ClientTest {
 
     @Override
     public void getRun(GetRunRequest request, StreamObserver<GetRunResponse> observer) {
+      hold();
       try {
         observer.onNext(GetRunResponse.newBuilder()
             .setRun(dev.drover.v1.Run.newBuilder().setRunId("r"))
             .addSteps(Step.newBuilder().setId("flight")
-                .setOutput(codec.encode(Payloads.of(new Booking("b-1")))))
+                .setOutput(codec.encode(Payload.of(new Booking("b-1"))).message))
             .build());
         observer.onCompleted();
       } catch (GeneralSecurityException error) {
@@ -125,11 +136,36 @@ class ClientTest {
 
     @Override
     public void listRuns(ListRunsRequest request, StreamObserver<ListRunsResponse> observer) {
+      lists.add(request);
       int page = request.getPageToken().isEmpty() ? 1 : Integer.parseInt(request.getPageToken());
       observer.onNext(ListRunsResponse.newBuilder()
           .addRuns(dev.drover.v1.Run.newBuilder().setRunId("r-" + page))
           .setNextPageToken(page == 3 ? "" : Integer.toString(page + 1))
           .build());
+      observer.onCompleted();
+    }
+
+    @Override
+    public void registerWorkflow(
+        RegisterWorkflowRequest request, StreamObserver<RegisterWorkflowResponse> observer) {
+      observer.onNext(RegisterWorkflowResponse.newBuilder()
+          .setName(request.getText()).setVersion(3).setCreated(true).build());
+      observer.onCompleted();
+    }
+
+    /** Two pages; the run of the second one is refused. */
+    @Override
+    public void bulkAction(
+        BulkActionRequest request, StreamObserver<BulkActionResponse> observer) {
+      bulks.add(request);
+      BulkActionResponse.Builder answer = BulkActionResponse.newBuilder().setCount(2);
+      if (request.getPageToken().isEmpty()) {
+        answer.setNextPageToken("2").addResultsBuilder().setRunId("r-1").setNewRunId("r-7");
+      } else {
+        answer.addResultsBuilder().setRunId("r-2").setStatus(ScriptedServer.statusOf(
+            Status.Code.FAILED_PRECONDITION, Reason.RUN_STATE, Duration.ZERO));
+      }
+      observer.onNext(answer.build());
       observer.onCompleted();
     }
 
@@ -162,6 +198,7 @@ class ClientTest {
 
   @AfterEach
   void stop() {
+    scheduler.holding.countDown();
     client.close();
     server.close();
   }
@@ -252,16 +289,67 @@ class ClientTest {
 
   @Test
   void aListIsReadPageByPage() {
-    List<String> ids = client.listRuns(RunFilter.getDefaultInstance())
+    List<String> ids = client.listRuns(RunFilter.all())
         .map(run -> run.id().value()).toList();
     assertEquals(List.of("r-1", "r-2", "r-3"), ids);
+  }
+
+  @Test
+  void aFilterSendsItsConditions() {
+    RunFilter failed = RunFilter.all().workflow("trip").labels(Map.of("tenant", "acme"))
+        .states(RunState.FAILED, RunState.COMPENSATED).substates(RunSubstate.HELD)
+        .parent(new RunName.Id("p")).createdAfter(Instant.ofEpochSecond(5))
+        .createdBefore(Instant.ofEpochSecond(9)).query("error:sold-out");
+    client.listRuns(failed).findFirst();
+    dev.drover.v1.RunFilter sent = scheduler.lists.get(0).getFilter();
+    assertEquals(dev.drover.v1.RunFilter.newBuilder()
+        .setWorkflow("trip").putLabels("tenant", "acme")
+        .addStates(dev.drover.v1.RunState.RUN_STATE_FAILED)
+        .addStates(dev.drover.v1.RunState.RUN_STATE_COMPENSATED)
+        .addSubstates(dev.drover.v1.RunSubstate.RUN_SUBSTATE_HELD)
+        .setParentRunId("p").setCreatedAfter(Times.toProto(Instant.ofEpochSecond(5)))
+        .setCreatedBefore(Times.toProto(Instant.ofEpochSecond(9))).setQuery("error:sold-out")
+        .build(), sent);
+    IllegalArgumentException error = assertThrows(IllegalArgumentException.class,
+        () -> RunFilter.all().states(RunState.UNRECOGNIZED));
+    assertTrue(error.getMessage().contains("name another RunState"), error.getMessage());
+  }
+
+  @Test
+  void aBulkActionIsOneActionOverAllItsPagesWithAResultForEachRun() {
+    BulkAction retry = BulkAction.retry().newest().filter(RunFilter.all().workflow("trip"));
+    assertEquals(2, client.countForBulk(retry));
+    List<BulkResult> results = client.bulk(retry.expectedCount(2)).toList();
+    assertEquals(Optional.of(new RunName.Id("r-7")), results.get(0).newRun());
+    assertTrue(results.get(1).refusal().orElseThrow().is(Reason.RUN_STATE));
+    assertTrue(scheduler.bulks.get(0).getDryRun());
+    BulkActionRequest first = scheduler.bulks.get(1);
+    assertEquals(2, first.getExpectedCount());
+    assertFalse(first.getRequestId().isEmpty());
+    assertEquals(first.toBuilder().setPageToken("2").build(), scheduler.bulks.get(2));
+  }
+
+  @Test
+  void aRegisteredWorkflowHasItsVersion() {
+    assertEquals(new Registered("trip", 3, true), client.registerWorkflow("trip"));
+  }
+
+  @Test
+  void theGeneratedClientsMakeTheOtherCalls() {
+    GeneratedClients generated = client.generated();
+    BulkActionRequest request =
+        BulkActionRequest.newBuilder().setDryRun(true).setPayload(generated.payload(7)).build();
+    assertEquals(2, generated.scheduler().bulkAction(request).getCount());
+    assertEquals("trips", scheduler.bulks.get(0).getNamespace());
+    assertEquals("r", generated.ref(RUN).getRunId());
+    assertEquals("k", generated.ref(RunName.key("k")).getKey());
   }
 
   @Test
   void aWatchGoesOnAfterABreakFromTheLastVersionThatItSaw() {
     List<Long> versions = new ArrayList<>();
     try (RunWatch watch = client.watchRun(RUN)) {
-      watch.forEachRemaining(snapshot -> versions.add(snapshot.run().message().getVersion()));
+      watch.forEachRemaining(snapshot -> versions.add(snapshot.run().version()));
     }
     assertEquals(List.of(1L, 2L, 3L), versions);
     assertEquals(List.of(0L, 1L, 2L), scheduler.watches);
@@ -269,6 +357,7 @@ class ClientTest {
 
   @Test
   void anInterruptGivesUpTheCall() {
+    scheduler.isHolding = true;
     Thread.currentThread().interrupt();
     CallException error = assertThrows(CallException.class, () -> client.getRun(RUN));
     assertEquals(Status.Code.CANCELLED, error.code());

@@ -102,7 +102,7 @@ class HeldTaskTest {
   @Test
   void whatWasNotedSinceAHeartbeatWasSentStays() {
     HeldTask task = given();
-    task.note(new Notes(Progress.counter(1).message, Payloads.of("a")));
+    task.note(new Notes(Progress.counter(1).message, Payload.of("a").message));
     Notes sent = task.notes();
     task.note(new Notes(Progress.counter(1).message, null));
     task.noted(sent);

@@ -3,6 +3,7 @@ package dev.drover;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.drover.workflow.OnFailure;
 import dev.drover.workflow.Retry;
 import dev.drover.workflow.Step;
 import dev.drover.workflow.Workflow;
@@ -69,7 +70,7 @@ class RealServerTest {
       RunDetails details = client.getRun(RunName.key(queue), RunDetails.Include.ATTEMPTS);
       assertEquals(
           Optional.of(new Booking("flight-to-Lisbon")), details.step("flight").output(BOOK));
-      assertTrue(details.message().getAttemptsCount() >= 3);
+      assertTrue(details.attempts().size() >= 3);
 
       Started atlantis = client.schedule(trip(), new Trip("Atlantis"));
       approve(client, atlantis.id());
@@ -77,17 +78,61 @@ class RealServerTest {
     }
   }
 
+  @Test
+  void aPersonFindsAnEscalationAndAnswersIt() {
+    Workflow<Trip> paid = Workflow.builder("java-paid", Trip.class)
+        .step(Step.task("payment", PAY).queue(queue).onFailure(OnFailure.ESCALATE))
+        .step(Step.approval("release").needs("payment").approvers("finance"))
+        .build();
+    Agent.Builder agents = Agent.builder(ADDRESS, "java-agent").queue(queue)
+        .handle(PAY, (trip, task) -> {
+          throw TaskException.permanent("no-card", "There is no card.");
+        });
+    try (Agent agent = agents.build(); Client client = Client.builder(ADDRESS).build()) {
+      agent.start();
+      RunName run = client.schedule(paid, new Trip("Atlantis")).id();
+      awaitState(client, run, "payment", StepState.ESCALATED);
+      Escalation open = client.escalations().list()
+          .filter(one -> RunName.id(one.runId()).equals(run)).findFirst().orElseThrow();
+      assertEquals("no-card", open.code());
+      EscalationDetails details = client.escalations().get(run, open.id());
+      assertTrue(details.escalation().answers().contains("succeed"));
+      assertEquals(Optional.of(new Trip("Atlantis")), details.run().input(Trip.class));
+      assertEquals(Optional.of(Attempt.Outcome.FAILURE), details.attempts().get(0).outcome());
+      assertEquals("ada", client.escalations().claim(run, open.id(), "ada").claimedBy());
+      Resolved resolved = client.escalations().resolve(
+          run, open.id(), Resolution.succeed("ada", new Nothing()).why("Paid in cash."));
+      assertEquals("Paid in cash.", resolved.escalation().answer().orElseThrow().why());
+
+      awaitState(client, run, "release", StepState.WAITING);
+      RunExplanation explanation = client.explainRun(run);
+      assertEquals(RunWait.For.APPROVAL, explanation.waitsFor().waitingFor());
+      Approval approval =
+          client.approvals().listOf(run).findFirst().orElseThrow();
+      assertEquals(List.of("finance"), approval.approvers());
+      client.approvals().decide(
+          approval.run(), approval.stepId(), Decision.approve("bob").roles("finance"));
+      assertEquals(RunState.COMPLETED, client.waitRun(run).state());
+      assertEquals(List.of(run), client.listRuns(RunFilter.all().workflow("java-paid"))
+          .map(Run::id).filter(run::equals).toList());
+    }
+  }
+
   private static void approve(Client client, RunName run) {
+    awaitState(client, run, "release", StepState.WAITING);
+    client.approvals().decide(run, "release", Decision.approve("ada").comment("goes"));
+  }
+
+  private static void awaitState(Client client, RunName run, String stepId, StepState state) {
     try (RunWatch watch = client.watchRun(run)) {
       while (watch.hasNext()) {
-        List<RunStep> steps = watch.next().steps();
-        boolean isWaiting = steps.stream()
-            .anyMatch(step -> step.id().equals("release") && step.state() == StepState.WAITING);
-        if (isWaiting) {
-          client.decide(run, "release", Decision.approve("ada").comment("goes"));
+        boolean isReached = watch.next().steps().stream()
+            .anyMatch(step -> step.id().equals(stepId) && step.state() == state);
+        if (isReached) {
           return;
         }
       }
     }
+    throw new AssertionError("the run ended, and step " + stepId + " was never " + state);
   }
 }

@@ -3,8 +3,6 @@ package dev.drover.testing;
 import dev.drover.BareAttempt;
 import dev.drover.Progress;
 import dev.drover.Task;
-import dev.drover.v1.FailureClass;
-import dev.drover.v1.Outcome;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -33,12 +31,12 @@ public final class HandlerResult<O> {
 
   private final BareAttempt attempt;
   private final Task<?, O> definition;
-  private final Outcome outcome;
+  private final BareAttempt.Ended ended;
 
   HandlerResult(BareAttempt attempt, Task<?, O> definition) {
     this.attempt = attempt;
     this.definition = definition;
-    this.outcome = attempt.outcome();
+    this.ended = attempt.ended();
   }
 
   /**
@@ -47,18 +45,7 @@ public final class HandlerResult<O> {
    * @return FAILED for an output that cannot be sent, too
    */
   public Kind kind() {
-    return switch (outcome.getKindCase()) {
-      case SUCCESS -> isOutputLost() ? Kind.FAILED : Kind.SUCCESS;
-      case FAILED -> Kind.FAILED;
-      case AGAIN -> Kind.AGAIN;
-      case DEFERRED -> Kind.DEFERRED;
-      case CANCELLED -> Kind.CANCELLED;
-      default -> Kind.UNKNOWN;
-    };
-  }
-
-  private boolean isOutputLost() {
-    return !outcome.getSuccess().getOutputProblem().isEmpty();
+    return Kind.valueOf(ended.kind().name());
   }
 
   /**
@@ -80,10 +67,7 @@ public final class HandlerResult<O> {
    * @return empty for any other outcome
    */
   public String code() {
-    if (isOutputLost()) {
-      return "drover.output";
-    }
-    return outcome.getFailed().getCode() + outcome.getUnknown().getCode();
+    return ended.code();
   }
 
   /**
@@ -92,8 +76,7 @@ public final class HandlerResult<O> {
    * @return empty for any other outcome
    */
   public String message() {
-    return outcome.getSuccess().getOutputProblem()
-        + outcome.getFailed().getMessage() + outcome.getUnknown().getMessage();
+    return ended.message();
   }
 
   /**
@@ -102,8 +85,7 @@ public final class HandlerResult<O> {
    * @return false for any other outcome
    */
   public boolean isTransient() {
-    FailureClass found = outcome.getFailed().getFailureClass();
-    return found == FailureClass.FAILURE_CLASS_TRANSIENT;
+    return ended.isTransient();
   }
 
   /**
@@ -112,7 +94,7 @@ public final class HandlerResult<O> {
    * @return false: it did not
    */
   public boolean isWithoutEffect() {
-    return outcome.getFailed().getNoEffect() || outcome.getCancelled().getNoEffect();
+    return ended.isWithoutEffect();
   }
 
   /**
@@ -121,16 +103,7 @@ public final class HandlerResult<O> {
    * @return empty: none was given
    */
   public Optional<Duration> after() {
-    if (outcome.hasAgain()) {
-      return Optional.of(of(outcome.getAgain().getAfter()));
-    }
-    return outcome.getFailed().hasRetryAfter()
-        ? Optional.of(of(outcome.getFailed().getRetryAfter()))
-        : Optional.empty();
-  }
-
-  private static Duration of(com.google.protobuf.Duration duration) {
-    return Duration.ofSeconds(duration.getSeconds(), duration.getNanos());
+    return ended.after();
   }
 
   /**
@@ -151,15 +124,6 @@ public final class HandlerResult<O> {
    */
   public <T> Optional<T> details(Class<T> type) {
     return Optional.ofNullable(attempt.details(type));
-  }
-
-  /**
-   * What an agent would send.
-   *
-   * @return the message of the contract
-   */
-  public Outcome outcome() {
-    return outcome;
   }
 
   @Override

@@ -35,7 +35,6 @@ public final class RunningHandler<O> {
    * @return what an agent would report
    */
   public HandlerResult<O> result() {
-    attempt.outcome();
     return new HandlerResult<>(attempt, definition);
   }
 }

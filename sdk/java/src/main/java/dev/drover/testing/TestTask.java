@@ -6,11 +6,12 @@ import dev.drover.Codec;
 import dev.drover.CompensateTask;
 import dev.drover.Handlers;
 import dev.drover.Task;
+import dev.drover.TaskKind;
 import dev.drover.VerifyTask;
-import dev.drover.v1.Payload;
-import dev.drover.v1.TaskKind;
 import java.time.Duration;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.OptionalInt;
 
 /**
  * A task for a handler under test: a builder. What is left out has the values of a first attempt:
@@ -24,11 +25,12 @@ public final class TestTask<I, O> {
   private static final Duration LEFT = Duration.ofMinutes(15);
 
   private final Task<I, O> definition;
-  private final dev.drover.v1.Task.Builder message = dev.drover.v1.Task.newBuilder()
-      .setTaskToken("token-1").setCallbackToken("callback-1")
-      .setRunId("run-1").setStepId("step").setAttempt(1).setFence(1)
-      .setWorkflow("workflow").setQueue("default").setIdempotencyKey("key-1");
   private final Object input;
+  private final Map<String, String> labels = new HashMap<>();
+  private int attempt = 1;
+  private String idempotencyKey = "key-1";
+  private String effectKey = "effect-1";
+  private OptionalInt item = OptionalInt.empty();
   private Object output;
   private Object lastDetails;
   private Duration left = LEFT;
@@ -38,7 +40,6 @@ public final class TestTask<I, O> {
   private TestTask(Task<I, O> definition, Object input) {
     this.definition = definition;
     this.input = input;
-    message.setTask(definition.name());
   }
 
   /**
@@ -74,7 +75,7 @@ public final class TestTask<I, O> {
    * @return this task
    */
   public TestTask<I, O> attempt(int number) {
-    message.setAttempt(number).setFence(number);
+    attempt = number;
     return this;
   }
 
@@ -107,7 +108,7 @@ public final class TestTask<I, O> {
    * @return this task
    */
   public TestTask<I, O> idempotencyKey(String key) {
-    message.setIdempotencyKey(key);
+    idempotencyKey = key;
     return this;
   }
 
@@ -118,7 +119,7 @@ public final class TestTask<I, O> {
    * @return this task
    */
   public TestTask<I, O> effectKey(String key) {
-    message.setEffectKey(key);
+    effectKey = key;
     return this;
   }
 
@@ -129,7 +130,7 @@ public final class TestTask<I, O> {
    * @return this task
    */
   public TestTask<I, O> item(int index) {
-    message.setItem(index);
+    item = OptionalInt.of(index);
     return this;
   }
 
@@ -140,7 +141,7 @@ public final class TestTask<I, O> {
    * @return this task
    */
   public TestTask<I, O> labels(Map<String, String> labels) {
-    message.putAllLabels(labels);
+    this.labels.putAll(labels);
     return this;
   }
 
@@ -184,8 +185,8 @@ public final class TestTask<I, O> {
    * @return the running handler
    */
   public RunningHandler<O> perform(Handlers.Perform<I, O> handler) {
-    dev.drover.v1.Task task = build(TaskKind.TASK_KIND_PERFORM);
-    return running(BareAttempt.perform(definition, handler, task, around()));
+    return running(BareAttempt.perform(
+        definition, handler, given(definition.name(), TaskKind.PERFORM), around()));
   }
 
   /**
@@ -195,8 +196,8 @@ public final class TestTask<I, O> {
    * @return the running handler
    */
   public RunningHandler<O> respond(Handlers.Respond<I, O> handler) {
-    dev.drover.v1.Task task = build(TaskKind.TASK_KIND_PERFORM);
-    return running(BareAttempt.respond(definition, handler, task, around()));
+    return running(BareAttempt.respond(
+        definition, handler, given(definition.name(), TaskKind.PERFORM), around()));
   }
 
   /**
@@ -207,9 +208,8 @@ public final class TestTask<I, O> {
    * @return the running handler
    */
   public RunningHandler<O> verify(VerifyTask<I, O> verify, Handlers.Verify<I, O> handler) {
-    message.setTask(verify.name());
-    dev.drover.v1.Task task = build(TaskKind.TASK_KIND_VERIFY);
-    return running(BareAttempt.verify(verify, handler, task, around()));
+    return running(BareAttempt.verify(
+        verify, handler, given(verify.name(), TaskKind.VERIFY), around()));
   }
 
   /**
@@ -221,9 +221,8 @@ public final class TestTask<I, O> {
    */
   public RunningHandler<O> compensate(
       CompensateTask<I, O> compensate, Handlers.Compensate<I, O> handler) {
-    message.setTask(compensate.name());
-    dev.drover.v1.Task task = build(TaskKind.TASK_KIND_COMPENSATE);
-    return running(BareAttempt.compensate(compensate, handler, task, around()));
+    return running(BareAttempt.compensate(
+        compensate, handler, given(compensate.name(), TaskKind.COMPENSATE), around()));
   }
 
   /**
@@ -233,9 +232,8 @@ public final class TestTask<I, O> {
    * @param handler does it
    * @return the running handler
    */
-  public RunningHandler<O> handle(dev.drover.TaskKind kind, Handlers.Untyped handler) {
-    dev.drover.v1.Task task = build(TaskKind.valueOf("TASK_KIND_" + kind.name()));
-    return running(BareAttempt.handle(handler, task, around()));
+  public RunningHandler<O> handle(TaskKind kind, Handlers.Untyped handler) {
+    return running(BareAttempt.handle(handler, given(definition.name(), kind), around()));
   }
 
   private RunningHandler<O> running(BareAttempt attempt) {
@@ -246,25 +244,10 @@ public final class TestTask<I, O> {
     return new BareAttempt.Around(mapper, codec, left);
   }
 
-  private dev.drover.v1.Task build(TaskKind kind) {
-    dev.drover.v1.Task.Builder made = message.clone().setKind(kind);
-    BareAttempt.Around around = around();
-    Payload given = around.payload(input);
-    if (given != null) {
-      made.setInput(given);
-    }
-    Payload done = around.payload(output);
-    if (done != null) {
-      made.setOutput(done);
-    }
-    Payload details = around.payload(lastDetails);
-    if (details != null) {
-      made.setLastDetails(details);
-    }
-    boolean isPerform = kind == TaskKind.TASK_KIND_PERFORM;
-    if (!isPerform && made.getEffectKey().isEmpty()) {
-      made.setEffectKey("effect-1");
-    }
-    return made.build();
+  private BareAttempt.Given given(String name, TaskKind kind) {
+    String effect = kind == TaskKind.PERFORM ? "" : effectKey;
+    return new BareAttempt.Given(
+        name, kind, attempt, idempotencyKey, effect, item, Map.copyOf(labels),
+        input, output, lastDetails);
   }
 }

@@ -1,6 +1,5 @@
 package dev.drover.workflow;
 
-import dev.drover.Payloads;
 import java.time.Duration;
 import java.util.List;
 
@@ -55,7 +54,7 @@ public final class ApprovalStep extends Step<Object, ApprovalStep> {
    * @return this step
    */
   public ApprovalStep form(Object schema) {
-    message.getApprovalBuilder().setForm(Payloads.of(schema));
+    message.getApprovalBuilder().setForm(Messages.payload(schema));
     return this;
   }
 

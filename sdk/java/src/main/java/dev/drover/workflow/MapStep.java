@@ -1,7 +1,6 @@
 package dev.drover.workflow;
 
 import dev.drover.CompensateTask;
-import dev.drover.Payloads;
 import dev.drover.Task;
 import dev.drover.VerifyTask;
 import dev.drover.v1.Gate;
@@ -41,7 +40,7 @@ public final class MapStep extends Step<Object, MapStep> {
    * @return this step
    */
   public MapStep template(Object template) {
-    message.setInput(Payloads.of(template));
+    message.setInput(Messages.payload(template));
     return this;
   }
 
@@ -108,7 +107,7 @@ public final class MapStep extends Step<Object, MapStep> {
   public MapStep waveGate(Task<?, ?> task, Object template, Beside settings) {
     Gate.Builder gate = settings.gate(task.name());
     if (template != null) {
-      gate.setInput(Payloads.of(template));
+      gate.setInput(Messages.payload(template));
     }
     message.getMapBuilder().getWavesBuilder().setGate(gate);
     return this;

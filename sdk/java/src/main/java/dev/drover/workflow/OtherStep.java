@@ -1,6 +1,5 @@
 package dev.drover.workflow;
 
-import dev.drover.Payloads;
 import dev.drover.v1.Fallback;
 import dev.drover.v1.RunStep;
 import dev.drover.v1.StepDefinition;
@@ -23,7 +22,7 @@ public final class OtherStep extends Step<Object, OtherStep> {
    * @return this step
    */
   public OtherStep input(Object input) {
-    message.setInput(Payloads.of(input));
+    message.setInput(Messages.payload(input));
     return this;
   }
 

@@ -1,6 +1,5 @@
 package dev.drover.workflow;
 
-import dev.drover.Payloads;
 import dev.drover.Task;
 import dev.drover.v1.Escalate;
 import dev.drover.v1.RunStep;
@@ -286,7 +285,7 @@ public abstract class Step<T, S extends Step<T, S>> {
    * @return this step
    */
   public S outputSchema(Object schema) {
-    message.setOutputSchema(Payloads.of(schema));
+    message.setOutputSchema(Messages.payload(schema));
     return self();
   }
 

@@ -1,7 +1,6 @@
 package dev.drover.workflow;
 
 import dev.drover.CompensateTask;
-import dev.drover.Payloads;
 import dev.drover.Task;
 import dev.drover.VerifyTask;
 
@@ -45,7 +44,7 @@ public final class TaskStep<I, O, T> extends Step<T, TaskStep<I, O, T>> {
    * @return this step, which takes nothing from the run
    */
   public TaskStep<I, O, Object> input(I value) {
-    message.setInput(Payloads.of(value));
+    message.setInput(Messages.payload(value));
     return new TaskStep<>(this);
   }
 
@@ -56,7 +55,7 @@ public final class TaskStep<I, O, T> extends Step<T, TaskStep<I, O, T>> {
    * @return this step, which takes nothing from the run
    */
   public TaskStep<I, O, Object> template(Object template) {
-    message.setInput(Payloads.of(template));
+    message.setInput(Messages.payload(template));
     return new TaskStep<>(this);
   }
 
@@ -135,7 +134,7 @@ public final class TaskStep<I, O, T> extends Step<T, TaskStep<I, O, T>> {
    * @return this step
    */
   public TaskStep<I, O, T> fallbackInput(Object changes) {
-    message.addFallbackBuilder().setInput(Payloads.of(changes));
+    message.addFallbackBuilder().setInput(Messages.payload(changes));
     return this;
   }
 
@@ -150,7 +149,7 @@ public final class TaskStep<I, O, T> extends Step<T, TaskStep<I, O, T>> {
   public TaskStep<I, O, T> fallback(String task, String queue, Object changes) {
     var fallback = message.addFallbackBuilder().setTask(task).setQueue(queue);
     if (changes != null) {
-      fallback.setInput(Payloads.of(changes));
+      fallback.setInput(Messages.payload(changes));
     }
     return this;
   }

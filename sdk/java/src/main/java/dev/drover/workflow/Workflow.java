@@ -1,6 +1,6 @@
 package dev.drover.workflow;
 
-import dev.drover.Payloads;
+import dev.drover.Definition;
 import dev.drover.Startable;
 import dev.drover.v1.WorkflowDefinition;
 import java.time.Duration;
@@ -14,11 +14,13 @@ import java.util.Optional;
  * @param <I> the input of a run
  */
 public final class Workflow<I> implements Startable<I> {
-  private final WorkflowDefinition message;
+  private final String name;
+  private final Definition definition;
   private final Class<I> input;
 
   private Workflow(WorkflowDefinition message, Class<I> input) {
-    this.message = message;
+    name = message.getWorkflow();
+    definition = Definition.decode(message.toByteArray());
     this.input = input;
   }
 
@@ -36,12 +38,12 @@ public final class Workflow<I> implements Startable<I> {
 
   @Override
   public String name() {
-    return message.getWorkflow();
+    return name;
   }
 
   @Override
-  public Optional<WorkflowDefinition> definition() {
-    return Optional.of(message);
+  public Optional<Definition> definition() {
+    return Optional.of(definition);
   }
 
   /**
@@ -97,7 +99,7 @@ public final class Workflow<I> implements Startable<I> {
      * @return this builder
      */
     public Builder<I> inputSchema(Object schema) {
-      message.setInputSchema(Payloads.of(schema));
+      message.setInputSchema(Messages.payload(schema));
       return this;
     }
 

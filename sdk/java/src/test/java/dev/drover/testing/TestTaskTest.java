@@ -5,13 +5,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.drover.AesGcmCodec;
 import dev.drover.Answer;
+import dev.drover.Codec;
 import dev.drover.CompensateTask;
+import dev.drover.Payload;
 import dev.drover.Progress;
 import dev.drover.StopReason;
 import dev.drover.Task;
 import dev.drover.TaskException;
 import dev.drover.VerifyTask;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -131,11 +135,24 @@ class TestTaskTest {
 
   @Test
   void payloadsGoThroughTheCodec() {
-    HandlerResult<Booking> result = TestTask.of(BOOK, new Trip("Lisbon"))
-        .codec(new AesGcmCodec(new byte[32]))
+    List<Payload> encoded = new ArrayList<>();
+    Codec sealing = new AesGcmCodec(new byte[32]);
+    Codec noting = new Codec() {
+      @Override
+      public Payload encode(Payload payload) throws GeneralSecurityException {
+        encoded.add(payload);
+        return sealing.encode(payload);
+      }
+
+      @Override
+      public Payload decode(Payload payload) throws GeneralSecurityException {
+        return sealing.decode(payload);
+      }
+    };
+    HandlerResult<Booking> result = TestTask.of(BOOK, new Trip("Lisbon")).codec(noting)
         .perform((trip, task) -> new Booking(trip.to())).result();
-    assertEquals(AesGcmCodec.CONTENT_TYPE,
-        result.outcome().getSuccess().getOutput().getContentType());
     assertEquals(new Booking("Lisbon"), result.output());
+    assertEquals(
+        List.of(Payload.of(new Trip("Lisbon")), Payload.of(new Booking("Lisbon"))), encoded);
   }
 }

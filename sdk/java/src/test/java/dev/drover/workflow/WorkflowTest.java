@@ -31,7 +31,8 @@ class WorkflowTest {
       throws IOException {
     WorkflowDefinition.Builder wanted = WorkflowDefinition.newBuilder();
     JsonFormat.parser().merge(Files.readString(DATA.resolve(name + ".json")), wanted);
-    assertEquals(wanted.build(), workflow.definition().orElseThrow());
+    assertEquals(wanted.build(),
+        WorkflowDefinition.parseFrom(workflow.definition().orElseThrow().encoded()));
   }
 
   @Test
