@@ -44,7 +44,7 @@ describe("the fuzzer", () => {
       const report = await fuzz({
         ...BRIEF,
         kinds: ["rpc"],
-        perRound: 180,
+        perRound: 120,
         // From then on each statement that reads hooks fails.
         fault: "alter table drover.hook rename to mislaid",
       });
