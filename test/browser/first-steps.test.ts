@@ -33,10 +33,12 @@ function openShell() {
   writeFileSync(join(programs, "npx"), '#!/bin/sh\nexec "$@"\n', { mode: 0o755 });
   const bins = [programs, join(root, "node_modules/.bin"), dirname(process.execPath)];
   const env = {
-    HOME: process.env.HOME,
+    // Among it the registry of npm.
+    ...process.env,
     PATH: [...bins, process.env.PATH ?? ""].join(delimiter),
-    // All but the Node that the project brings is on this machine already.
-    npm_config_offline: "true",
+    // The Node that the project brings is this one; the tools are taken from npm's cache, which an
+    // `npm ci` fills with tarballs but not always with what lists their versions.
+    npm_config_prefer_offline: "true",
     npm_config_omit: "optional",
     npm_config_update_notifier: "false",
   };
