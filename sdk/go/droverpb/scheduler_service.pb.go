@@ -4725,12 +4725,12 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x11ListItemsResponse\x12%\n" +
 	"\x05items\x18\x01 \x03(\v2\x0f.drover.v1.StepR\x05items\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12.\n" +
-	"\battempts\x18\x03 \x03(\v2\x12.drover.v1.AttemptR\battempts\"\xda\x02\n" +
+	"\battempts\x18\x03 \x03(\v2\x12.drover.v1.AttemptR\battempts\"\xe4\x02\n" +
 	"\x0fListLogsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
-	"\astep_id\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\x06stepId\x12\x17\n" +
-	"\x04item\x18\x04 \x01(\rH\x00R\x04item\x88\x01\x01\x12/\n" +
+	"\astep_id\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\x06stepId\x12!\n" +
+	"\x04item\x18\x04 \x01(\rB\b\xbaH\x05*\x03\x10\x90NH\x00R\x04item\x88\x01\x01\x12/\n" +
 	"\aattempt\x18\x05 \x01(\v2\x15.drover.v1.AttemptRefR\aattempt\x12'\n" +
 	"\tpage_size\x18\x06 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12'\n" +
