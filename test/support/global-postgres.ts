@@ -20,6 +20,7 @@ import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 import { createEmbeddedPostgres, stopAbandonedPostgres } from "../../dev-postgres/postgres.ts";
 import { migrate } from "../../server/store/postgres/migrate.ts";
+import { citusUrl, makeCitusTemplate } from "./citus.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -27,6 +28,8 @@ declare module "vitest" {
     readonly testServerUrl: string;
     /** The superuser, for what Drover itself must never need. */
     readonly testAdminUrl: string;
+    /** Of the template on Citus, if DROVER_CITUS is set. */
+    readonly citusTemplateUrl: string | undefined;
   }
 }
 
@@ -58,6 +61,10 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     await makeTemplate(connectionString);
     project.provide("testServerUrl", connectionString);
     project.provide("testAdminUrl", adminConnectionString);
+    project.provide(
+      "citusTemplateUrl",
+      citusUrl === undefined ? undefined : await makeCitusTemplate(citusUrl, migrationsFolder),
+    );
   } catch (error) {
     await teardown();
     throw error;

@@ -1,5 +1,6 @@
 /**
- * A database of its own for a test file: a clone of the migrated template.
+ * A database of its own for a test file: a clone of the migrated template. If DROVER_CITUS is set,
+ * it is on that Citus cluster (citus.ts).
  *
  *     const database = await createTestDatabase();    // in beforeAll
  *     await database.drop();                          // in afterAll
@@ -7,6 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { inject } from "vitest";
+import { citusUrl, cloneCitus } from "./citus.ts";
 import { templateDatabase } from "./global-postgres.ts";
 
 export interface TestDatabase {
@@ -24,8 +26,11 @@ export async function createTestDatabase({
 }: {
   empty?: boolean;
 } = {}): Promise<TestDatabase> {
-  const serverUrl = inject("testServerUrl");
   const name = `test_${randomBytes(6).toString("hex")}`;
+  const citusTemplate = inject("citusTemplateUrl");
+  if (citusUrl !== undefined && citusTemplate !== undefined && !empty)
+    return cloneCitus(citusUrl, citusTemplate, name);
+  const serverUrl = inject("testServerUrl");
   await onServer(serverUrl, async (client) => {
     await client.query("select pg_advisory_lock($1)", [cloneLockKey]);
     await client.query(

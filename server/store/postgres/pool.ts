@@ -18,7 +18,10 @@ const IDLE_MS_MAX = 60_000;
 const QUERY_MS_MAX = 4_000;
 
 const GUARDS = "set statement_timeout = '2s'; set idle_in_transaction_session_timeout = '2s'";
-const HOT = `${GUARDS}; set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off`;
+/** Citus refuses generic plans: it decides by the values of a statement where it runs. */
+const GENERIC_PLANS = `select set_config('plan_cache_mode', 'force_generic_plan', false)
+  where not exists (select from pg_extension where extname = 'citus')`;
+const HOT = `${GUARDS}; set enable_seqscan = off; set jit = off; ${GENERIC_PLANS}`;
 
 /**
  * The incarnation of the database. It differs after a crash (which resets the statistics), after a

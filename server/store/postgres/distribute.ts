@@ -1,0 +1,213 @@
+// Distributes a migrated schema on Citus: all of its tables become single-shard tables on one node.
+//
+// Called with the URL of the coordinator, once for each schema, after `migrate`. A server then
+// connects to the node that owns the schema, where locks, transaction numbers and notifications are
+// those of one database, as on plain PostgreSQL. A move must be made here and not by Citus alone:
+// each node counts a sequence in a range of its own, and numbers must go on growing.
+import { Client, type ClientBase, escapeIdentifier } from "pg";
+import { DATABASE_SCHEMA } from "./database-schema.ts";
+
+/** A node of the cluster, as its coordinator knows it. */
+export interface CitusNode {
+  readonly host: string;
+  readonly port: number;
+  readonly isCoordinator: boolean;
+}
+
+type NodeAddress = Pick<CitusNode, "host" | "port">;
+
+interface SequenceValue {
+  readonly name: string;
+  readonly last: string;
+  readonly called: boolean;
+}
+
+const OLDEST_CITUS = 12;
+
+/** Throws if the URL does not lead to the coordinator of a Citus cluster. */
+export function citusNodes(coordinatorUrl: string): Promise<readonly CitusNode[]> {
+  return connected(coordinatorUrl, readNodes);
+}
+
+/** The same database on another node of the cluster. */
+export function urlOn(coordinatorUrl: string, { host, port }: NodeAddress): string {
+  const url = new URL(coordinatorUrl);
+  url.hostname = host;
+  url.port = String(port);
+  return url.href;
+}
+
+/** Returns the node that owns the schema. Nothing changes if the schema is distributed already. */
+export function distributeSchema(
+  coordinatorUrl: string,
+  schema: string = DATABASE_SCHEMA,
+): Promise<NodeAddress> {
+  return connected(coordinatorUrl, async (client) => {
+    const nodes = await readNodes(client);
+    const before = await findOwner(client, schema);
+    if (before !== null) return before;
+    await requireTables(client, schema);
+    if (nodes.every((node) => node.isCoordinator))
+      throw new Error(
+        "The Citus cluster has no worker that could own a schema: add one with 'select " +
+          "citus_add_node(HOST, PORT)' on the coordinator, and distribute the schema again.",
+      );
+    const values = await readSequences(client, schema);
+    await client.query("select citus_schema_distribute($1::text::regnamespace)", [
+      escapeIdentifier(schema),
+    ]);
+    const owner = await requireOwner(client, schema);
+    await continueSequences(urlOn(coordinatorUrl, owner), values);
+    return owner;
+  });
+}
+
+/**
+ * Moves a distributed schema to another node. Writes wait meanwhile. Servers that are connected to
+ * the former owner must be started again with the address of the new one.
+ */
+export function moveSchema(
+  coordinatorUrl: string,
+  to: NodeAddress,
+  schema: string = DATABASE_SCHEMA,
+): Promise<void> {
+  return connected(coordinatorUrl, async (client) => {
+    const nodes = await readNodes(client);
+    const from = await requireOwner(client, schema);
+    if (isSame(from, to)) return;
+    if (!nodes.some((node) => isSame(node, to)))
+      throw new Error(
+        `${to.host}:${to.port} is no node of this Citus cluster. Its nodes are ` +
+          `${nodes.map(({ host, port }) => `${host}:${port}`).join(", ")}.`,
+      );
+    await client.query("select citus_schema_move($1::text::regnamespace, $2, $3, 'block_writes')", [
+      escapeIdentifier(schema),
+      to.host,
+      to.port,
+    ]);
+    const values = await connected(urlOn(coordinatorUrl, from), (former) =>
+      readSequences(former, schema),
+    );
+    await continueSequences(urlOn(coordinatorUrl, to), values);
+  });
+}
+
+function isSame(one: NodeAddress, other: NodeAddress): boolean {
+  return one.host === other.host && one.port === other.port;
+}
+
+async function readNodes(client: ClientBase): Promise<readonly CitusNode[]> {
+  await requireCoordinator(client);
+  const { rows } = await client.query<CitusNode>(
+    `select nodename as host, nodeport as port, groupid = 0 as "isCoordinator"
+     from pg_dist_node where noderole = 'primary' and isactive order by groupid`,
+  );
+  return rows;
+}
+
+async function requireOwner(client: ClientBase, schema: string): Promise<NodeAddress> {
+  const owner = await findOwner(client, schema);
+  if (owner !== null) return owner;
+  throw new Error(
+    `The schema ${schema} is not distributed on this Citus cluster: distribute it first.`,
+  );
+}
+
+async function requireCoordinator(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ database: string; version: string | null }>(
+    `select current_database() as database,
+       (select extversion from pg_extension where extname = 'citus') as version`,
+  );
+  const { database = "", version = null } = rows[0] ?? {};
+  if (version === null)
+    throw new Error(
+      `The database ${database} has no extension citus: run 'create extension citus' in it on ` +
+        "every node, and add the nodes on the coordinator with citus_add_node.",
+    );
+  if (Number.parseInt(version, 10) < OLDEST_CITUS)
+    throw new Error(
+      `The database ${database} has Citus ${version}, which cannot distribute a schema: upgrade ` +
+        `it to Citus ${OLDEST_CITUS} or later.`,
+    );
+  const asked = await client.query<{ coordinator: boolean }>(
+    "select citus_is_coordinator() as coordinator",
+  );
+  if (asked.rows[0]?.coordinator !== true)
+    throw new Error(
+      `The connection to ${database} leads to a worker of the Citus cluster, where tables cannot ` +
+        "be changed: connect to the coordinator.",
+    );
+}
+
+async function requireTables(client: ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query<{ found: boolean }>(
+    `select exists (
+       select from pg_class where relnamespace = to_regnamespace($1) and relname = 'drover_migration'
+     ) as found`,
+    [escapeIdentifier(schema)],
+  );
+  if (rows[0]?.found === true) return;
+  throw new Error(
+    `The schema ${schema} has no tables of Drover: run 'drover migrate' on the coordinator first.`,
+  );
+}
+
+async function findOwner(client: ClientBase, schema: string): Promise<NodeAddress | null> {
+  const { rows } = await client.query<NodeAddress>(
+    `select n.nodename as host, n.nodeport as port
+     from pg_dist_schema as s
+     join pg_dist_partition as t on t.colocationid = s.colocationid
+     join pg_dist_shard as d on d.logicalrelid = t.logicalrelid
+     join pg_dist_placement as p on p.shardid = d.shardid
+     join pg_dist_node as n on n.groupid = p.groupid and n.noderole = 'primary'
+     where s.schemaid = to_regnamespace($1)
+     limit 1`,
+    [escapeIdentifier(schema)],
+  );
+  return rows[0] ?? null;
+}
+
+async function readSequences(
+  client: ClientBase,
+  schema: string,
+): Promise<readonly SequenceValue[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%I.%I', $2::text, relname) as name
+     from pg_class where relnamespace = to_regnamespace($1) and relkind = 'S'`,
+    [escapeIdentifier(schema), schema],
+  );
+  const values: SequenceValue[] = [];
+  for (const { name } of rows) {
+    const read = await client.query<Omit<SequenceValue, "name">>(
+      `select last_value::text as last, is_called as called from ${name}`,
+    );
+    values.push(...read.rows.map((row) => ({ name, ...row })));
+  }
+  return values;
+}
+
+/** On the node that owns the schema now: its sequences go on where those of the former one were. */
+function continueSequences(url: string, values: readonly SequenceValue[]): Promise<void> {
+  return connected(url, async (client) => {
+    await client.query("begin");
+    // Each node has these sequences for itself.
+    await client.query("set local citus.enable_ddl_propagation = off");
+    for (const { name, last, called } of values) {
+      await client.query(`alter sequence ${name} minvalue 1 no maxvalue start 1`);
+      await client.query("select setval($1::text::regclass, $2, $3)", [name, last, called]);
+    }
+    await client.query("commit");
+  });
+}
+
+async function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url, application_name: "drover distribute" });
+  // The statement under way fails; an error event without a listener would end the process.
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
