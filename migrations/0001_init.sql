@@ -1144,24 +1144,6 @@ create function drover.is_item_page(no integer) returns boolean
   return no >= 512;
 comment on function drover.is_item_page is 'Whether a page is that of an item of a map.';
 
--- The oldest task of a lane is the first of one of its nine priorities: nine probes of ready_lane. Returns a
--- table, so that PostgreSQL plans it as a part of the statement that calls it.
-create function drover.oldest_ready(of_lane integer, of_paused boolean[]) returns table (oldest_at timestamptz)
-  language sql stable parallel safe
-begin atomic
-  select min(h.ready_at)
-  from unnest(of_paused) as k (paused)
-  cross join generate_series(1, 9) as w (priority)
-  cross join lateral (
-    select r.ready_at
-    from drover.ready as r
-    where r.lane = of_lane and r.paused = k.paused and r.priority = w.priority
-    order by r.ordered_by, r.ordinal
-    limit 1
-  ) as h;
-end;
-comment on function drover.oldest_ready is 'Since when the oldest ready task of a lane waits, of paused workflows (true), of others (false), or of both; null: no task.';
-
 -- JSON as servers write it may contain two things that jsonb refuses: U+0000, and half of a surrogate pair.
 create function drover.page_json(text text) returns jsonb
   language sql immutable parallel safe
@@ -1179,6 +1161,36 @@ create function drover.page_hex(text text) returns text
     else encode(decode(rpad(translate(text, '-_', '+/'), (length(text) + 3) / 4 * 4, '='), 'base64'), 'hex')
   end;
 comment on function drover.page_hex is 'A session as pages store it, in hex.';
+
+-- Values that change are taken from these functions where Citus admits nothing but immutable functions: in a
+-- distributed INSERT ... SELECT, and in what ON CONFLICT does. They are not immutable, though they say so. So
+-- each takes a column of the row for which it is called: then no planner can compute it ahead, and PostgreSQL
+-- calls it for each row when the statement runs. The first two give one value in a transaction, so it does not
+-- matter how often they are called. A test refuses a call without a column.
+create function drover.transaction_time(of_row anyelement) returns timestamptz
+language plpgsql immutable parallel safe as $$
+begin
+  return transaction_timestamp();
+end
+$$;
+create function drover.transaction_number(of_row anyelement) returns xid8
+language plpgsql immutable as $$
+begin
+  return pg_current_xact_id();
+end
+$$;
+create function drover.clock_time(of_row anyelement) returns timestamptz
+language plpgsql immutable parallel safe as $$
+begin
+  return clock_timestamp();
+end
+$$;
+create function drover.next_circuit_version(of_row anyelement) returns bigint
+language plpgsql immutable as $$
+begin
+  return nextval('drover.circuit_version');
+end
+$$;
 
 -- Fails the transaction if a write has met fewer rows than the decision was based on.
 create function drover.expect_rows(met bigint, wanted bigint, what text) returns void
@@ -1468,6 +1480,20 @@ select l.id as lane, l.namespace_id, l.queue
 from drover.lane as l
 join drover.queue as q on q.namespace_id = l.namespace_id and q.name = l.queue
 where q.leases_max is not null or q.rate is not null;
+
+-- The oldest task of each priority of each lane, of paused workflows and of others: a probe of ready_lane each.
+create view drover.oldest_ready as
+select l.id as lane, k.paused, h.ready_at as oldest_at
+from drover.lane as l
+cross join (values (false), (true)) as k (paused)
+cross join generate_series(1, 9) as w (priority)
+cross join lateral (
+  select r.ready_at
+  from drover.ready as r
+  where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
+  order by r.ordered_by, r.ordinal
+  limit 1
+) as h;
 
 -- Lanes whose circuit is open: no task is handed out, except one probe.
 create view drover.open_lane as

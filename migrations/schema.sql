@@ -13,6 +13,17 @@ create sequence drover.handler_log_id as bigint increment 1 minvalue 1 maxvalue 
 
 -- functions
 
+create or replace function drover.clock_time(of_row anyelement)
+ returns timestamp with time zone
+ language plpgsql
+ immutable parallel safe
+as $function$
+begin
+  return clock_timestamp();
+end
+$function$
+;
+
 create or replace function drover.expect_known(holds boolean, what text)
  returns void
  language plpgsql
@@ -54,20 +65,15 @@ create or replace function drover.item_of(step_key integer)
 return nullif((step_key / 512), 0)
 ;
 
-create or replace function drover.oldest_ready(of_lane integer, of_paused boolean[])
- returns table(oldest_at timestamp with time zone)
- language sql
- stable parallel safe
-begin atomic
- select min(h.ready_at) as min
-    from ((unnest(oldest_ready.of_paused) k(paused)
-      cross join generate_series(1, 9) w(priority))
-      cross join lateral ( select r.ready_at
-            from drover.ready r
-           where ((r.lane = oldest_ready.of_lane) and (r.paused = k.paused) and (r.priority = w.priority))
-           order by r.ordered_by, r.ordinal
-          limit 1) h);
+create or replace function drover.next_circuit_version(of_row anyelement)
+ returns bigint
+ language plpgsql
+ immutable
+as $function$
+begin
+  return nextval('drover.circuit_version');
 end
+$function$
 ;
 
 create or replace function drover.page_hex(text text)
@@ -144,6 +150,28 @@ create or replace function drover.step_of(step_key integer)
  language sql
  immutable parallel safe
 return (step_key % 512)
+;
+
+create or replace function drover.transaction_number(of_row anyelement)
+ returns xid8
+ language plpgsql
+ immutable
+as $function$
+begin
+  return pg_current_xact_id();
+end
+$function$
+;
+
+create or replace function drover.transaction_time(of_row anyelement)
+ returns timestamp with time zone
+ language plpgsql
+ immutable parallel safe
+as $function$
+begin
+  return transaction_timestamp();
+end
+$function$
 ;
 
 -- tables
@@ -1338,6 +1366,19 @@ create view drover.limited_lane as
      join drover.queue q on q.namespace_id = l.namespace_id and q.name = l.queue
   where q.leases_max is not null or q.rate is not null;
 
+create view drover.oldest_ready as
+ select l.id as lane,
+    k.paused,
+    h.ready_at as oldest_at
+   from drover.lane l
+     cross join ( values (false), (true)) k(paused)
+     cross join generate_series(1, 9) w(priority)
+     cross join lateral ( select r.ready_at
+           from drover.ready r
+          where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
+          order by r.ordered_by, r.ordinal
+         limit 1) h;
+
 create view drover.open_lane as
  select lane,
     state,
@@ -1476,7 +1517,6 @@ comment on table drover.occurrence is 'An occurrence of a schedule, with its out
 comment on column drover.occurrence.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';
 comment on column drover.occurrence.nominal_time is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
 comment on column drover.occurrence.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
-comment on function drover.oldest_ready(of_lane integer, of_paused boolean[]) is 'Since when the oldest ready task of a lane waits, of paused workflows (true), of others (false), or of both; null: no task.';
 comment on table drover.outbox is 'One row for each event that a hook wants, until a delivery takes it up.';
 comment on column drover.outbox.n is 'The number of the escalation, or of the approval step; 0: about the run.';
 comment on column drover.outbox.deadline_at is 'Until when the approval waits; null: not about an approval.';

@@ -126,7 +126,7 @@ with mine as (
   for update of c skip locked
 )
 update drover.circuit as c
-set state = :circuit_state.trying, until = null, version = nextval('drover.circuit_version'),
+set state = :circuit_state.trying, until = null, version = drover.next_circuit_version(c.lane),
   changed_at = now(),
   probe_run = m.run_id, probe_step = m.step_no, probe_fence = m.fence,
   probe_secret = decode(m.secret, 'hex')
@@ -143,8 +143,8 @@ returning c.lane, c.agent_id;
 --   the evaluator saw, in words).
 -- Locks: Circuits in key order; waits.
 -- Result: The circuits that were changed, with their new version. A missing circuit had changed before.
-insert into drover.circuit as c (lane, agent_id, state, since, until, cooldowns, saw)
-select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
+insert into drover.circuit as c (lane, agent_id, version, changed_at, state, since, until, cooldowns, saw)
+select u.lane, u.agent_id, drover.next_circuit_version(u.lane), drover.transaction_time(u.lane), u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
   u.cooldowns, u.saw
 from unnest(:lane::integer[], :agent_id::text[], :before::bigint[], :state::smallint[], :since::bigint[],
   :until::bigint[],
@@ -156,7 +156,7 @@ where u.before = 0 or exists (
 )
 order by u.lane, u.agent_id
 on conflict (lane, agent_id) do update
-set version = excluded.version, changed_at = now(), state = excluded.state, since = excluded.since,
+set version = excluded.version, changed_at = excluded.changed_at, state = excluded.state, since = excluded.since,
   until = excluded.until, cooldowns = excluded.cooldowns, saw = excluded.saw, probe_run = null,
   probe_step = null, probe_fence = null, probe_secret = null
 where c.forced is null and c.version = (
@@ -175,7 +175,7 @@ returning c.lane, c.agent_id, c.version;
 insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
-  to_timestamp(u.due_at / 1e3::float8), now(), :node::uuid, :epoch::bigint, r.namespace_id
+  to_timestamp(u.due_at / 1e3::float8), drover.transaction_time(r.id), :node::uuid, :epoch::bigint, r.namespace_id
 from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :rule::smallint[], :n::integer[],
   :saw::text[],
   :did::text[], :due_at::bigint[])
@@ -198,7 +198,7 @@ where o.lane = u.lane and o.closed_at is null
 --   It follows a change of circuits, in the same transaction.
 -- Params: :lanes integer[].
 insert into drover.circuit_outage (lane, opened_at)
-select c.lane, now()
+select c.lane, drover.transaction_time(c.lane)
 from drover.open_lane as c
 where c.lane = any (:lanes::integer[])
   and not exists (
@@ -219,16 +219,17 @@ select v.lane from drover.version_lane as v where v.base = :lane::integer;
 -- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane), :forced smallint
 --   (code), :by text, :why text.
 -- Result: No row: it was set so before.
-insert into drover.circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
-select o.lane, :agent_id::text, :forced::smallint, :by::text, :why::text, now()
+insert into drover.circuit as c (lane, agent_id, version, changed_at, forced, forced_by, forced_why, forced_at)
+select o.lane, :agent_id::text, drover.next_circuit_version(o.lane), drover.transaction_time(o.lane),
+  :forced::smallint, :by::text, :why::text, drover.transaction_time(o.lane)
 from (
   select :lane::integer as lane
   union all
   select v.lane from drover.version_lane as v where v.base = :lane::integer
 ) as o
 on conflict (lane, agent_id) do update
-set version = excluded.version, changed_at = now(), forced = excluded.forced,
-  forced_by = excluded.forced_by, forced_why = excluded.forced_why, forced_at = now()
+set version = excluded.version, changed_at = excluded.changed_at, forced = excluded.forced,
+  forced_by = excluded.forced_by, forced_why = excluded.forced_why, forced_at = excluded.forced_at
 where c.forced is distinct from excluded.forced
 returning c.lane;
 
@@ -238,7 +239,7 @@ returning c.lane;
 -- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane).
 -- Result: No row: nothing was set.
 update drover.circuit
-set version = nextval('drover.circuit_version'), changed_at = now(), forced = null, forced_by = null,
+set version = drover.next_circuit_version(lane), changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = :circuit_state.closed, since = null, until = null, cooldowns = 0,
   probe_run = null, probe_step = null, probe_fence = null, probe_secret = null
 where agent_id = :agent_id::text and forced is not null
@@ -287,9 +288,9 @@ select :namespace_id::integer, :kind::smallint, :name::text, :by::text, :why::te
 where :kind::smallint <> :cordon_kind.session or exists (
   select
   from drover.agent as a
-  where a.namespace_id = :namespace_id::integer and a.session = case
-      when :kind::smallint = :cordon_kind.session then decode(:name::text, 'hex')
-    end
+  where a.namespace_id = :namespace_id::integer and a.session = decode(
+    case when :kind::smallint = :cordon_kind.session then :name::text else '' end, 'hex'
+  )
 )
 on conflict (namespace_id, kind, name) do nothing
 returning name;

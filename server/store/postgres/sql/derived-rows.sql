@@ -34,8 +34,9 @@ where r.run_id = u.run_id and r.step_no = u.step_no;
 -- Note: The order within a priority is (transaction, number), so rows of one transaction keep their order.
 --   Whether there is any pause or pin is read once, so a row costs next to nothing where there is none.
 with made as (
-  insert into drover.ready (run_id, step_no, partition, lane, priority, paused, ordinal, ready_at, until)
-  select u.run_id, u.step_no, u.partition, coalesce(k.lane, u.lane), u.priority,
+  insert into drover.ready (run_id, ordered_by, step_no, partition, lane, priority, paused, ordinal, ready_at,
+    until)
+  select u.run_id, drover.transaction_number(u.run_id), u.step_no, u.partition, coalesce(k.lane, u.lane), u.priority,
     coalesce(w.is_paused, false), u.ordinal,
     to_timestamp(u.ready_at / 1e3::float8), to_timestamp(u.until / 1e3::float8)
   from (

@@ -21,7 +21,9 @@ select u.name, min(o.oldest_at) as oldest_at, max(p.polled_at) as polled_at,
   coalesce(max(g.agents), 0) as agents
 from unnest(:names::text[]) with ordinality as u (name, place)
 left join drover.lane as l on l.namespace_id = :namespace_id::integer and l.queue = u.name
-cross join lateral drover.oldest_ready(l.id, '{false,true}') as o
+left join lateral (
+  select min(r.oldest_at) as oldest_at from drover.oldest_ready as r where r.lane = l.id
+) as o on true
 left join lateral (
   select max(e.seen_at) as polled_at from drover.lane_poller as e where e.lane = l.id
 ) as p on true
@@ -71,7 +73,9 @@ select l.task, l.agent_version, o.oldest_at, p.polled_at,
       and (l.agent_version is null or a.agent_version = l.agent_version)
   )::integer as agents
 from page as l
-cross join lateral drover.oldest_ready(l.id, '{false,true}') as o
+left join lateral (
+  select min(r.oldest_at) as oldest_at from drover.oldest_ready as r where r.lane = l.id
+) as o on true
 left join lateral (
   select max(e.seen_at) as polled_at from drover.lane_poller as e where e.lane = l.id
 ) as p on true
@@ -261,7 +265,9 @@ with waiting as (
       select from drover.ready as r where r.lane = l.id and not r.paused limit :waiting_max::integer
     ) as counted
   ) as n
-  cross join lateral drover.oldest_ready(l.id, '{false}') as o
+  left join lateral (
+    select min(r.oldest_at) as oldest_at from drover.oldest_ready as r where r.lane = l.id and not r.paused
+  ) as o on true
   where n.waiting > 0 and not exists (select from drover.paused_lane as p where p.lane = l.id)
 ),
 asked as (
@@ -320,7 +326,9 @@ with orphan as (
 select l.queue, l.task, l.agent_version, o.oldest_at,
   (select max(p.seen_at) from drover.lane_poller as p where p.lane = l.id) as polled_at
 from orphan as l
-cross join lateral drover.oldest_ready(l.id, '{false}') as o
+left join lateral (
+  select min(r.oldest_at) as oldest_at from drover.oldest_ready as r where r.lane = l.id and not r.paused
+) as o on true
 order by l.queue, l.task, l.id;
 
 -- name: paused_things

@@ -123,7 +123,7 @@ where w.node = former.node;
 -- Note: The new epoch begins now and not at the start of the transaction: a batch of the former owner may
 --   have begun in between, which the fence has waited for.
 with fenced as materialized (
-  select clock_timestamp() as at
+  select t.at, date_trunc('milliseconds', t.at) as at_ms from (select clock_timestamp() as at offset 0) as t
 ),
 before as materialized (
   select l.partition, l.epoch, l.node from drover.partition_lease as l
@@ -152,7 +152,7 @@ noted as (
   select t.partition, t.epoch, :node::uuid, n.address,
     case when b.epoch = 0 then :hand_over_why.first when b.node is null then :hand_over_why.given-back
       else :hand_over_why.lost end,
-    date_trunc('milliseconds', f.at)
+    f.at_ms
   from taken as t
   cross join fenced as f
   join before as b on b.partition = t.partition

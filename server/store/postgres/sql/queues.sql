@@ -158,10 +158,13 @@ with paused as (
   values (:namespace_id::integer, :name::text, :reason::text)
   on conflict (namespace_id, name) do nothing
   returning name
+),
+noted as (
+  insert into drover.pin_move (namespace_id, workflow)
+  values (:namespace_id::integer, :name::text)
+  returning id
 )
-insert into drover.pin_move (namespace_id, workflow)
-values (:namespace_id::integer, :name::text)
-returning id, exists (select from paused) as changed;
+select n.id, exists (select from paused) as changed from noted as n;
 
 -- name: workflow_pause
 -- Purpose: Reads the pause of a workflow.
@@ -179,10 +182,13 @@ where p.namespace_id = :namespace_id::integer and p.name = :name::text;
 with resumed as (
   delete from drover.paused_workflow where namespace_id = :namespace_id::integer and name = :name::text
   returning name
+),
+noted as (
+  insert into drover.pin_move (namespace_id, workflow)
+  values (:namespace_id::integer, :name::text)
+  returning id
 )
-insert into drover.pin_move (namespace_id, workflow)
-values (:namespace_id::integer, :name::text)
-returning id, exists (select from resumed) as changed;
+select n.id, exists (select from resumed) as changed from noted as n;
 
 -- name: definitions_of_workflow
 -- Purpose: Reads a page of the definitions that name a workflow, also those of runs with an inline
