@@ -26,6 +26,7 @@ import { systemClock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
 import { DATABASE_SCHEMA } from "./database-schema.ts";
 import { inSchema } from "./sql.ts";
+import { commandsOf } from "./sql-commands.ts";
 
 export interface MigrateOptions {
   readonly folder: string;
@@ -280,12 +281,17 @@ async function apply(
   { schema, lockMs }: { readonly schema: string; readonly lockMs: number },
 ): Promise<boolean> {
   await client.query(`set local lock_timeout = ${Math.round(lockMs)}`);
+  let sent = 0;
   try {
-    await client.query(inSchema(migration.sql, schema));
+    for (const { text, at } of commandsOf(migration.sql)) {
+      sent = at;
+      await client.query(inSchema(text, schema));
+    }
   } catch (cause) {
     if (isLockTimeout(cause)) return false;
-    const at = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
-    const line = at > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
+    const within = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
+    const at = sent + within;
+    const line = within > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
     throw new Error(
       `Migration ${migration.name}${line} failed: ${errorMessage(cause)}. ` +
         "Nothing of this file was applied; the files before it are applied, and servers that run go " +

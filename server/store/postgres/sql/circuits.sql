@@ -238,14 +238,14 @@ returning c.lane;
 --   closed, and outcomes that were counted before no longer count.
 -- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane).
 -- Result: No row: nothing was set.
-update drover.circuit
-set version = drover.next_circuit_version(lane), changed_at = now(), forced = null, forced_by = null,
+update drover.circuit as c
+set version = drover.next_circuit_version(c.lane), changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = :circuit_state.closed, since = null, until = null, cooldowns = 0,
   probe_run = null, probe_step = null, probe_fence = null, probe_secret = null
-where agent_id = :agent_id::text and forced is not null
-  and (lane = :lane::integer or lane in (select v.lane from drover.version_lane as v
+where c.agent_id = :agent_id::text and c.forced is not null
+  and (c.lane = :lane::integer or c.lane in (select v.lane from drover.version_lane as v
     where v.base = :lane::integer))
-returning lane;
+returning c.lane;
 
 -- name: circuit_by_key
 -- Purpose: Reads one circuit.
@@ -283,15 +283,16 @@ limit :limit::integer;
 -- Params: :namespace_id integer, :kind smallint (code), :name text (agent id, version, or session in hex),
 --   :by text, :why text.
 -- Result: No row: there is a cordon, or no such session.
-insert into drover.cordon (namespace_id, kind, name, cordoned_by, why)
-select :namespace_id::integer, :kind::smallint, :name::text, :by::text, :why::text
-where :kind::smallint <> :cordon_kind.session or exists (
+insert into drover.cordon (namespace_id, kind, name, cordoned_by, why, cordoned_at)
+select n.id, :kind::smallint, :name::text, :by::text, :why::text, drover.transaction_time(n.id)
+from drover.namespace as n
+where n.id = :namespace_id::integer and (:kind::smallint <> :cordon_kind.session or exists (
   select
   from drover.agent as a
-  where a.namespace_id = :namespace_id::integer and a.session = decode(
+  where a.namespace_id = n.id and a.session = decode(
     case when :kind::smallint = :cordon_kind.session then :name::text else '' end, 'hex'
   )
-)
+))
 on conflict (namespace_id, kind, name) do nothing
 returning name;
 
