@@ -8,11 +8,12 @@
 -- Locks: Keys in key order; waits for another transaction that reserves the same key.
 -- Plan: idempotency, run_page by key.
 -- Result: The keys that this transaction has reserved. A missing key belongs to another run (key_holders).
--- Note: With `not exists` the planner would read all of run_page for each call that repeats a key.
+-- Note: With `not exists` the planner would read all of run_page for each call that repeats a key, and
+--   without `is true` all keys that have expired.
 with freed as (
   delete from drover.idempotency as i
   using unnest(:namespace_id::integer[], :key::text[]) as u (namespace_id, key)
-  where i.namespace_id = u.namespace_id and i.key = u.key and i.expires_at < now()
+  where i.namespace_id = u.namespace_id and i.key = u.key and (i.expires_at < now()) is true
     and (select p.ended_at is null from drover.run_page as p where p.run_id = i.run_id and p.no = 0)
       is not true
   returning i.key
