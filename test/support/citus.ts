@@ -3,10 +3,10 @@
  *
  *     DROVER_CITUS=postgres://postgres@127.0.0.1:9700/drover npx vitest run test/contract
  *
- * The URL leads to the coordinator, to a database that lists the nodes (pg_dist_node); the role must
- * be able to create databases and the extension on each node. A template is made once for each test
- * run: migrated, distributed, and owned by a worker. A database of a test is a clone of it on every
- * node, and its URL leads to the owner. It then has all rows of Citus, which name no database.
+ * The URL leads to the coordinator, to a database that lists the nodes (pg_dist_node). The role may
+ * create databases and the extension on each node. A template is made once for each test run:
+ * migrated, distributed, and owned by a worker. A test database is a clone of it on every node, and
+ * its URL leads to the owner. It then has all rows of Citus, which name no database.
  */
 import { Client } from "pg";
 import {
@@ -44,7 +44,7 @@ export async function makeCitusTemplate(listsNodes: string, folder: string): Pro
   return urlOn(coordinatorUrl, await distributeSchema(coordinatorUrl));
 }
 
-/** `owner`: the URL of the template on the node that owns it. Returns the URL of the clone there. */
+/** `owner`: the URL of the template on the node that owns it. Returns that of the clone there. */
 export async function cloneCitus(
   listsNodes: string,
   owner: string,

@@ -32,7 +32,7 @@ it("no statement has a parameter or a code that was not replaced", () => {
     expect(text.replaceAll("::", ""), name).not.toMatch(/:[a-z_]+[. )\n]/);
 });
 
-/** With a constant, PostgreSQL would compute the value once for all uses of a prepared statement. */
+/** With a constant, PostgreSQL would compute the value once for all uses of a statement. */
 it("the functions that are labelled immutable and are not are called with a column", () => {
   const calls = [...loadStatements().values()].flatMap(({ name, text }) =>
     [

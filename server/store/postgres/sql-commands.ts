@@ -1,7 +1,7 @@
 // The commands of a migration, one by one: Citus refuses several commands that change a distributed
 // schema in one message.
 
-export interface SqlCommand {
+interface SqlCommand {
   readonly text: string;
   /** Where it begins in the whole text. */
   readonly at: number;
