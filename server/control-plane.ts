@@ -1,8 +1,10 @@
-// Assembles the control plane over a store: creates scheduler, dispatch and supervisor, each once,
-// and connects them. `main.ts` passes the real store, clock and ports; a test may pass others.
+// Assembles the control plane over a store: creates scheduler, dispatch and supervisor, and connects
+// them. What reads and writes runs exists once for each shard of the store, and works within that
+// shard; polls, and what the process knows of lanes, circuits and agents, exist once. `main.ts`
+// passes the real store, clock and ports; a test may pass others.
 import type { Logger } from "pino";
 import {
-  circuitsOf,
+  circuitWatchOf,
   consistencyOf,
   createDurationLearning,
   createUndeliveredHandler,
@@ -31,20 +33,35 @@ import { createLanes, createVersionLanes, refreshLanes } from "./dispatch/lanes.
 import { createLogAppends, NO_LOGS } from "./dispatch/log-appends.ts";
 import { createLostPolls } from "./dispatch/lost-polls.ts";
 import { createOutcomeCounts } from "./dispatch/outcome-counts.ts";
+import { heartbeatsOfShards, lostPollsOfShards } from "./dispatch/shard-sessions.ts";
 import type { UndeliveredLease } from "./dispatch/task-delivery.ts";
 import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { createWatermarks } from "./dispatch/watermarks.ts";
 import { evaluatorOf } from "./expressions/evaluator.ts";
+import type { TriggerWork } from "./integrations/triggers/trigger-work.ts";
 import type { Triggering } from "./integrations/triggers/triggering.ts";
 import { lifeCycleOf } from "./life-cycle.ts";
 import type { Loop } from "./loop.ts";
-import { type Advance, type AdvanceOptions, createAdvance } from "./scheduler/advance.ts";
+import {
+  type Advance,
+  type AdvanceOptions,
+  countBatches,
+  createAdvance,
+} from "./scheduler/advance.ts";
 import type { CommitSummary } from "./scheduler/commit-summary.ts";
 import { createScheduler } from "./scheduler/create-scheduler.ts";
 import { createOccurrences, type Occurrences } from "./scheduler/cron/start-occurrences.ts";
+import { createKeyPlaces } from "./scheduler/key-places.ts";
 import type { RateLimit } from "./scheduler/rate-limit.ts";
+import { routeEvents } from "./scheduler/route-events.ts";
+import { createPlaceOfKey, newRunId } from "./scheduler/run-id.ts";
 import { createRunWatchers } from "./scheduler/run-watchers.ts";
-import { createSchedule } from "./scheduler/schedule.ts";
+import {
+  createRunStarts,
+  createSchedule,
+  KEY_RETENTION_MS,
+  type Schedule,
+} from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
 import type { CircuitSnapshot } from "./store/circuits.ts";
@@ -52,7 +69,8 @@ import type { Outside } from "./store/due.ts";
 import type { HandlerLogs } from "./store/handler-logs.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
-import type { EngineStore, SessionLease } from "./store/store.ts";
+import { type Shards, shardsOf } from "./store/shards.ts";
+import type { EngineStore, SessionLease, Tx } from "./store/store.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
 import type { ConsistencyCheck } from "./supervisor/consistency.ts";
 import { recordFailing } from "./supervisor/failing.ts";
@@ -68,7 +86,10 @@ import { createTracing, type Tracing } from "./telemetry/traces/tracing.ts";
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
 
 export interface ControlPlaneOptions {
+  /** All shards together. */
   readonly store: EngineStore;
+  /** Left out: the store is one shard. */
+  readonly shards?: Shards<EngineStore>;
   readonly clock: Clock;
   /** For parts that only check whether something has happened, and may wait; left out: `clock`. */
   readonly patient?: Clock;
@@ -90,7 +111,7 @@ export interface ControlPlaneOptions {
   readonly measures?: Measures;
   /** What this process watches; left out: all, as a server with its supervisor embedded. */
   readonly supervision?: Supervision;
-  /** The partitions that exist; left out: all of every region. */
+  /** The partitions that exist, of one shard; left out: all of every region. */
   readonly partitions?: readonly number[];
   /** Left out: the defaults. */
   readonly settings?: SupervisorConfig;
@@ -98,11 +119,8 @@ export interface ControlPlaneOptions {
   readonly waitingMax?: number | undefined;
 }
 
-export interface ControlPlane {
-  readonly scheduler: Scheduler;
-  readonly dispatcher: Dispatcher;
-  /** Polls that wait in this process. */
-  parked(): number;
+/** What a control plane has once for each shard. */
+export interface ShardParts {
   readonly advance: Advance;
   readonly beginDue: Occurrences["beginDue"];
   readonly ownership: Ownership;
@@ -111,6 +129,26 @@ export interface ControlPlane {
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
   readonly triggers: Triggering;
+}
+
+export interface ControlPlane {
+  readonly scheduler: Scheduler;
+  readonly dispatcher: Dispatcher;
+  /** Polls that wait in this process. */
+  parked(): number;
+  readonly shards: Shards<ShardParts>;
+  /** Of all shards. */
+  readonly advance: Advance;
+  readonly ownership: Pick<Ownership, "owned" | "unwatched" | "partitions"> & {
+    /** Its node in each shard; null while it has not joined all of them. */
+    nodes(): readonly string[] | null;
+  };
+  /** Timers that have failed, of all shards. */
+  failedTimers(): number;
+  /** Since when the consistency check of a shard has not begun anew, at most, in milliseconds. */
+  consistencyAgeMs(): number;
+  /** What calls over HTTP begin. */
+  readonly triggers: TriggerWork;
   readonly pollTick: Loop;
   /** Reads open circuits and cordons, and changes the circuits of our lanes. */
   readonly circuits: CircuitWatch;
@@ -132,29 +170,50 @@ export interface ControlPlane {
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const world = worldOf(options);
   const dispatch = dispatchOf(world);
-  const scheduler = schedulerOf(world, dispatch);
-  const supervisor = supervisorOf(world, dispatch, scheduler);
-  const wake = wakeOf(dispatch.claims, supervisor.ownership);
-  subscribe(world, dispatch, scheduler, supervisor, wake);
-  const calls = callsOf(world, dispatch, scheduler.advance);
-  const logs = logAppendsOf(world, scheduler.rateLimit);
-  const { advance, schedule, rateLimit, occurrences } = scheduler;
-  const { ownership, timers, consistency, circuits, learning, deliveries } = supervisor;
-  const { triggers, inbox, pollTick, housekeeping } = supervisor;
+  const engines = world.shards.map((store, number) => engineOf(world, dispatch, store, number));
+  const advance = routeEvents(engines.map((one) => one.advance));
+  const schedule = scheduleOf(world, engines);
+  const supervisors = engines.map((engine) => supervisorOf(world, engine, schedule));
+  for (const [number, engine] of engines.all.entries()) {
+    const supervisor = supervisors.of(number);
+    subscribe(world, dispatch, engine, supervisor);
+  }
+  const circuits = circuitsOf(world, dispatch, engines, supervisors.home.ownership);
+  const calls = callsOf(world, dispatch, engines, advance);
+  const logs = logAppendsOf(world);
+  const learning = createDurationLearning(world.patient, world.typical, world.settings);
+  const pollTick = pollTickOf(world.patient, {
+    ...dispatch,
+    circuits,
+    shards: engines.map(({ store, claims, watermarks }) => ({ store, claims, watermarks })),
+  });
+  const { rateLimit, traces } = world;
   return Object.freeze({
-    scheduler: createScheduler(scheduler, dispatch.runWatchers, {
-      wake,
+    scheduler: createScheduler({
+      store: options.store,
+      plans: world.plans,
+      advance,
+      schedule,
+      rateLimit,
+      typical: world.typical,
+      shards: engines.map((one) => one.occurrenceOptions),
+      placeOfKey: world.placeOfKey,
+      runWatchers: dispatch.runWatchers,
+      wake: wakeAll(engines, supervisors),
       refresh: circuits.runOnce,
     }),
     dispatcher: options.measures?.dispatcher(calls.dispatcher) ?? calls.dispatcher,
     parked: dispatch.waiters.count,
+    shards: supervisors.map((supervisor, number) => {
+      const { advance: own, occurrences } = engines.of(number);
+      return { ...supervisor, advance: own, beginDue: occurrences.beginDue };
+    }),
     advance,
-    beginDue: occurrences.beginDue,
-    ownership,
-    timers,
-    consistency,
-    deliveries,
-    triggers,
+    ownership: ownershipOf(supervisors),
+    failedTimers: () => supervisors.all.reduce((sum, { timers }) => sum + timers.failedRows(), 0),
+    consistencyAgeMs: () =>
+      Math.max(...supervisors.all.map(({ consistency }) => consistency.roundAgeMs())),
+    triggers: supervisors.home.triggers,
     pollTick,
     circuits,
     learning,
@@ -165,37 +224,69 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ...lifeCycleOf({
       circuits,
       rateLimit,
-      ownership,
-      timers,
-      deliveries,
-      inbox,
+      shards: supervisors.all,
       learning,
-      loops: [pollTick, rateLimit, triggers, housekeeping, learning, consistency],
-      idle: [dispatch.claims, ...calls.parts, logs, schedule, advance, occurrences],
-      traces: world.traces,
+      loops: [pollTick, rateLimit, learning],
+      idle: [
+        ...engines.all.map(({ claims }) => claims),
+        ...calls.parts,
+        logs,
+        schedule,
+        advance,
+        ...engines.all.map(({ occurrences }) => occurrences),
+      ],
+      traces,
     }),
   } satisfies ControlPlane);
 }
 
 /** What every part may use. */
 function worldOf(options: ControlPlaneOptions) {
-  const plans = createPlans(options.store, evaluatorOf);
+  const { store, clock, patient = clock, shards = shardsOf([store]) } = options;
+  const settings = options.settings ?? SUPERVISOR_DEFAULTS;
+  const plans = createPlans(shards.home, evaluatorOf);
+  const failures = failuresOf(options);
+  const { onError } = failures;
   return {
     options,
-    settings: options.settings ?? SUPERVISOR_DEFAULTS,
+    shards,
+    settings,
+    placeOfKey: createPlaceOfKey(options.partitions),
     /** The same options with the patient clock. */
-    patient: { ...options, clock: options.patient ?? options.clock },
+    patient: { ...options, clock: patient },
     plans,
-    rateLimit: rateLimitOf({ ...options, clock: options.patient ?? options.clock }),
+    rateLimit: rateLimitOf({ ...options, clock: patient }),
+    typical: createTypicalDurations({
+      durations: shards.home.durations,
+      limits: settings,
+      onError,
+    }),
     traces: tracingOf(options, plans),
-    ...failuresOf(options),
-    subjects: createSubjects(),
+    ...failures,
   };
 }
 
 type World = ReturnType<typeof worldOf>;
 
-/** What parts publish for parts that are created after them. */
+/** Polls that wait, and what the process knows of those who poll. Shared by all shards. */
+function dispatchOf({ options: { clock }, shards }: World) {
+  const versions = createVersionLanes();
+  return {
+    waiters: createWaiters(),
+    admission: createAdmission(clock),
+    versions,
+    lanes: createLanes(shards.home, versions),
+    runWatchers: createRunWatchers(),
+    outcomeCounts: createOutcomeCounts(clock),
+    attemptCounter: createAttemptCounter(clock),
+    agentRegistry: createAgentRegistry(clock),
+    nextBatch: countBatches(),
+  };
+}
+
+type DispatchParts = ReturnType<typeof dispatchOf>;
+
+/** What parts of one shard publish for parts that are created after them. */
 function createSubjects() {
   return {
     commits: createSubject<CommitSummary>(),
@@ -206,13 +297,15 @@ function createSubjects() {
   };
 }
 
-/** Polls that wait, and the claims that serve them. */
-function dispatchOf({ options, plans, traces, rateLimit, onError, subjects }: World) {
-  const { store, clock, random, measures, spans } = options;
-  const waiters = createWaiters();
+/** What begins and moves the runs of a shard, and hands out their tasks. */
+function engineOf(world: World, dispatch: DispatchParts, store: EngineStore, number: number) {
+  const { options, plans, typical, traces, rateLimit, shards, placeOfKey, onError } = world;
+  const { clock, random, isRetryable, measures, waitingMax, spans } = options;
+  const { admission, versions, waiters, nextBatch } = dispatch;
+  const { home } = shards;
+  const shard = { number, count: shards.all.length };
+  const subjects = createSubjects();
   const watermarks = createWatermarks(clock);
-  const admission = createAdmission(clock);
-  const versions = createVersionLanes();
   const claims = createClaims({
     store,
     plans,
@@ -224,33 +317,13 @@ function dispatchOf({ options, plans, traces, rateLimit, onError, subjects }: Wo
     watermarks,
     weightOf: rateLimit.weights.of,
     taskTrace: spans && traces?.task,
+    takeProbes: store === home ? undefined : probesAt(home),
     onGranted(leases, ms) {
       measures?.granted(leases);
       traces?.granted(leases, ms);
     },
     onUndelivered: subjects.undelivered.publish,
   });
-  return {
-    waiters,
-    watermarks,
-    admission,
-    versions,
-    claims,
-    lanes: createLanes(store, versions),
-    runWatchers: createRunWatchers(),
-    outcomeCounts: createOutcomeCounts(clock),
-    attemptCounter: createAttemptCounter(clock),
-    agentRegistry: createAgentRegistry(clock),
-  };
-}
-
-type DispatchParts = ReturnType<typeof dispatchOf>;
-
-/** What begins runs and moves them. */
-function schedulerOf(world: World, { versions, admission, claims }: DispatchParts) {
-  const { options, settings, plans, traces, rateLimit, onError, subjects } = world;
-  const { store, clock, random, isRetryable, measures, waitingMax, spans } = options;
-  const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
   const shared: AdvanceOptions & Pick<World, "plans"> = {
     store,
     plans,
@@ -260,6 +333,7 @@ function schedulerOf(world: World, { versions, admission, claims }: DispatchPart
     typical,
     isRetryable,
     waitingMax,
+    nextBatch,
     onFlushed: measures?.onFlushed,
     onOutdated: measures?.outdated,
     handOver: claims,
@@ -267,44 +341,69 @@ function schedulerOf(world: World, { versions, admission, claims }: DispatchPart
     suspensions: { ...versions, ...admission },
     traces: spans && traces,
   };
-  const occurrenceOptions = { ...shared, announce: subjects.dueTimes.publish };
+  const starting = {
+    ...shared,
+    shard,
+    placeOfKey,
+    admitRun: rateLimit.admit,
+    runRefusal: rateLimit.refusal,
+  };
+  const occurrenceOptions = { ...shared, shard, placeOfKey, announce: subjects.dueTimes.publish };
   return {
+    store,
+    shard,
+    subjects,
+    watermarks,
+    claims,
     shared,
-    typical,
-    rateLimit,
     occurrenceOptions,
     advance: createAdvance(shared),
-    schedule: createSchedule({
-      ...shared,
-      admitRun: rateLimit.admit,
-      runRefusal: rateLimit.refusal,
-    }),
+    starts: createRunStarts(starting),
     occurrences: createOccurrences(occurrenceOptions),
   };
 }
 
-type SchedulerParts = ReturnType<typeof schedulerOf>;
+type Engine = ReturnType<typeof engineOf>;
+
+/** The state of circuits is in one shard, whose database decides which task is a probe. */
+function probesAt(home: EngineStore): Tx["takeProbes"] {
+  return (probes) => home.transact({ name: "probes" }, (tx) => tx.takeProbes(probes));
+}
+
+function scheduleOf(world: World, engines: Shards<Engine>): Schedule {
+  const { options, plans, rateLimit, shards, placeOfKey } = world;
+  const { store, clock, random } = options;
+  const newId = () => newRunId(clock.wallMs(), random);
+  return createSchedule(
+    { store, plans, admitRun: rateLimit.admit, runRefusal: rateLimit.refusal, placeOfKey },
+    engines.map((one) => one.starts),
+    createKeyPlaces(shards, placeOfKey, newId, KEY_RETENTION_MS),
+  );
+}
 
 /** What acts without a caller: it owns partitions, scans their timers, and keeps house. */
-function supervisorOf(world: World, dispatch: DispatchParts, scheduler: SchedulerParts) {
-  const { options, patient, settings, plans, subjects, failed } = world;
-  const { store, clock, log } = options;
-  const { advance, schedule, occurrences, shared, typical } = scheduler;
+function supervisorOf(world: World, engine: Engine, schedule: Schedule) {
+  const { options, settings, plans, failed, shards } = world;
+  const { clock, log } = options;
+  const { store, shard, advance, occurrences, shared, claims, subjects } = engine;
+  const patient = { ...world.patient, store };
   const quiet = createQuiet();
   const ownership = createOwnership({
     ...patient,
     settings,
+    shard,
     supervision: patient.supervision ?? EMBEDDED,
     partitions: patient.partitions,
     onTaken: subjects.takenPartitions.publish,
-    onLanes: (announced) => void dispatch.claims.scan(announced),
+    onLanes: (announced) => void claims.scan(announced),
     onDueTime: subjects.dueTimes.publish,
     quiet: quiet.wait,
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const deliveries = deliveriesOf(patient, plans, ownership.owned);
   const triggers = triggeringOf(patient, plans, schedule.schedule, ownership.owned);
-  const inbox = inboxOf(patient, schedule.schedule, ownership.owned);
+  // Users fill the inbox in one place.
+  const inbox = store === shards.home ? inboxOf(patient, schedule.schedule, ownership.owned) : null;
   const outside: Readonly<Record<Outside, { announce(): void } | null>> = {
     inbox,
     deliveries,
@@ -328,11 +427,6 @@ function supervisorOf(world: World, dispatch: DispatchParts, scheduler: Schedule
   const consistency = consistencyOf(patient, shared, { owner, settings });
   quiet.add(timers.quiet);
   quiet.add(consistency.quiet);
-  const circuits = circuitsOf(patient, {
-    owner,
-    counted: dispatch.outcomeCounts.take,
-    learn: snapshotHandler(dispatch),
-  });
   return {
     ownership,
     deliveries,
@@ -340,10 +434,7 @@ function supervisorOf(world: World, dispatch: DispatchParts, scheduler: Schedule
     inbox,
     timers,
     consistency,
-    circuits,
     housekeeping: housekeepingOf(patient, settings),
-    learning: createDurationLearning(patient, typical, settings),
-    pollTick: pollTickOf(patient, { ...dispatch, circuits }),
   };
 }
 
@@ -360,8 +451,8 @@ function createQuiet() {
   };
 }
 
-/** Wakes the agents that wait for these lanes, here and on other servers. */
-function wakeOf(claims: Claims, ownership: Ownership) {
+/** Wakes the agents that wait for these lanes of a shard, here and on other servers. */
+function wakeOf({ claims }: Engine, { ownership }: Supervisor) {
   return (lanes: Iterable<number>): void => {
     const filled = [...lanes];
     if (filled.length === 0) return;
@@ -370,45 +461,62 @@ function wakeOf(claims: Claims, ownership: Ownership) {
   };
 }
 
-/** Connects the parts with what others publish. */
+function wakeAll(engines: Shards<Engine>, supervisors: Shards<Supervisor>) {
+  const wakes = engines.all.map((engine, number) => wakeOf(engine, supervisors.of(number)));
+  return (lanes: readonly number[]): void => {
+    for (const wake of wakes) wake(lanes);
+  };
+}
+
+/** Connects the parts of a shard with what others publish. */
 function subscribe(
-  { options, plans, traces, onError, subjects }: World,
+  { options, plans, traces, onError }: World,
   dispatch: DispatchParts,
-  { advance }: SchedulerParts,
-  { timers, ownership, deliveries, triggers }: Supervisor,
-  wake: (lanes: Iterable<number>) => void,
+  engine: Engine,
+  supervisor: Supervisor,
 ): void {
-  const { lanes, claims, agentRegistry, waiters } = dispatch;
+  const { lanes, agentRegistry, waiters } = dispatch;
+  const { store, claims, advance, subjects } = engine;
+  const { timers, ownership, deliveries, triggers } = supervisor;
   subjects.undelivered.subscribe(createUndeliveredHandler(advance, onError));
   subjects.dueTimes.subscribe(timers.announce);
   subjects.takenPartitions.subscribe(timers.taken);
   subjects.commits.subscribe(
-    publisherOf(options, onError, {
+    publisherOf({ ...options, store }, onError, {
       ...dispatch,
       traces,
-      wake,
+      wake: wakeOf(engine, supervisor),
       timers,
       ownership,
       advance,
       outside: [deliveries, triggers],
     }),
   );
-  forgetWith(options.store, [plans, lanes, claims, agentRegistry], waiters);
+  forgetWith(store, [plans, lanes, claims, agentRegistry], waiters);
 }
 
 /** What agents call, with the batches behind it. */
 function callsOf(
   { options, patient, onError }: World,
-  { waiters, lanes, claims, agentRegistry }: DispatchParts,
+  { waiters, lanes, agentRegistry }: DispatchParts,
+  engines: Shards<Engine>,
   advance: Advance,
 ) {
-  const { store, clock, isRetryable, measures } = options;
+  const { clock, isRetryable, measures } = options;
   const onFlushed = measures?.onFlushed;
   // If it fails, the next heartbeat of the session reports the same.
   const onForgotten = (lease: SessionLease) =>
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
-  const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed });
-  const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed });
+  const heartbeats = heartbeatsOfShards(
+    engines.map(({ store }) =>
+      createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed }),
+    ),
+  );
+  const lostPolls = lostPollsOfShards(
+    engines.map(({ store }) =>
+      createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed }),
+    ),
+  );
   const dispatcher = createDispatch({
     clock: patient.clock,
     advance,
@@ -417,14 +525,25 @@ function callsOf(
     lostPolls,
     waiters,
     lanes,
-    claims,
+    scan: scanInTurn(engines.map(({ claims }) => claims)),
     agentRegistry,
   });
   return { dispatcher, parts: [heartbeats, lostPolls] };
 }
 
+/** Scans all shards, each time from the next one on: waiting polls are served by the first. */
+function scanInTurn({ all }: Shards<Pick<Claims, "scan">>): Claims["scan"] {
+  let first = 0;
+  return async (lanes) => {
+    const wanted = [...lanes];
+    first = (first + 1) % all.length;
+    const inTurn = [...all.slice(first), ...all.slice(0, first)];
+    await Promise.all(inTurn.map((claims) => claims.scan(wanted)));
+  };
+}
+
 /** Apart from dispatch: tasks do not wait for lines. */
-function logAppendsOf({ options, plans, settings }: World, rateLimit: RateLimit): LogAppends {
+function logAppendsOf({ options, plans, settings, rateLimit }: World): LogAppends {
   const { logs: store, clock, isRetryable, measures } = options;
   if (!store || settings.logRetentionMs === 0) return NO_LOGS;
   const onFlushed = measures?.onFlushed;
@@ -447,12 +566,43 @@ function forgetWith(
   });
 }
 
-/** Passes a snapshot of circuits, cordons and pins to the parts of dispatch. */
-function snapshotHandler({ admission, versions, lanes, waiters, claims }: DispatchParts) {
-  return async (snapshot: CircuitSnapshot): Promise<void> => {
+/** Circuits are kept, and changed by their owners, in one shard; they hold in all of them. */
+function circuitsOf(
+  { options, patient, shards }: World,
+  dispatch: DispatchParts,
+  engines: Shards<Engine>,
+  ownership: Ownership,
+): CircuitWatch {
+  const { admission, versions, lanes, waiters, outcomeCounts } = dispatch;
+  const learn = async (snapshot: CircuitSnapshot): Promise<void> => {
     const made = versions.learn(snapshot.pinned);
     if (made.length > 0) await refreshLanes(waiters, lanes, waiters.all());
-    void claims.scan([...admission.learn(snapshot), ...made]);
+    const freed = [...admission.learn(snapshot), ...made];
+    for (const { claims } of engines.all) void claims.scan(freed);
+  };
+  return circuitWatchOf(
+    { ...patient, store: shards.home, log: options.log },
+    {
+      owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
+      shards: shards.all.length,
+      counted: outcomeCounts.take,
+      learn,
+    },
+  );
+}
+
+/** What this process owns of all shards together. */
+function ownershipOf({ all }: Shards<Supervisor>): ControlPlane["ownership"] {
+  const each = <T>(read: (one: Ownership) => readonly T[]): readonly T[] =>
+    all.flatMap(({ ownership }) => read(ownership));
+  return {
+    owned: () => each((one) => one.owned()),
+    unwatched: () => each((one) => one.unwatched()),
+    partitions: () => each((one) => one.partitions()),
+    nodes() {
+      const nodes = all.flatMap(({ ownership }) => ownership.node() ?? []);
+      return nodes.length === all.length ? nodes : null;
+    },
   };
 }
 

@@ -316,7 +316,7 @@ async function openPlane(
   const consistencyLateMs = Math.max(of.settings.consistencyLateMs, leastLateMs);
   const late = { overdueMs, unownedMs, consistencyLateMs };
   const config = { ...HEALTH_DEFAULTS, ...late, ...options.health };
-  const consistencyAgeMs = plane.consistency.roundAgeMs;
+  const { consistencyAgeMs } = plane;
   const supervisorHealth = createSupervisorHealth({
     store,
     clock: systemClock,
@@ -383,7 +383,7 @@ function supervisorPages(
 ): Pages {
   const ready = async (): Promise<void> => {
     await store.ready();
-    if (ownership.node() === null) throw new Error("it has no session");
+    if (ownership.nodes() === null) throw new Error("it has no session");
   };
   return {
     ...statusPages(ready, () => false, supervisorHealth.health),
@@ -391,7 +391,8 @@ function supervisorPages(
     "/partitions": async () => {
       const owned = ownership.owned().length;
       const unwatched = ownership.unwatched().length;
-      const body = JSON.stringify({ node: ownership.node(), owned, unwatched });
+      const [node = null] = ownership.nodes() ?? [];
+      const body = JSON.stringify({ node, owned, unwatched });
       return { status: 200, contentType: "application/json", body: `${body}\n` };
     },
   };

@@ -100,7 +100,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
       if (!life) return;
       const range = { ...WHOLE_RANGE, silenceCountsSince: ALWAYS_WATCHED };
       const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX, range);
-      if (nextAt !== null) life.plane.timers.announce(nextAt);
+      if (nextAt !== null) life.plane.shards.home.timers.announce(nextAt);
     },
     async call<M extends DescMethodUnary>(
       method: M,

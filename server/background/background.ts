@@ -72,9 +72,9 @@ export function createUndeliveredHandler(advance: Advance, onError: (error: unkn
   };
 }
 
-export function circuitsOf(
+export function circuitWatchOf(
   { store, log, measures, circuits: settings = CIRCUIT_DEFAULTS }: BackgroundOptions,
-  more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
+  more: Pick<CircuitWatchOptions, "owner" | "shards" | "counted" | "learn">,
 ): CircuitWatch {
   const onFailed = () => measures?.failed("circuits");
   return createCircuitWatch({ circuits: store.circuits, settings, log, onFailed, ...more });
@@ -153,7 +153,7 @@ export function housekeepingOf(options: BackgroundOptions, settings: SupervisorC
   return createHousekeeping(store, clock, log, retentionFor(options, settings), onFailed);
 }
 
-type Given = "store" | "clock" | "log" | "onFailed";
+type Given = "clock" | "log" | "onFailed";
 
 export function consistencyOf(
   { store, clock, log, measures }: BackgroundOptions,
@@ -168,12 +168,11 @@ export function consistencyOf(
 }
 
 export function pollTickOf(
-  { store, clock, log, address, random, measures }: BackgroundOptions,
+  { clock, log, address, random, measures }: BackgroundOptions,
   more: Omit<PollTickOptions, Given | "node" | "address">,
 ): Loop {
   const onFailed = () => measures?.failed("poll-tick");
   return createPollTick({
-    store,
     clock,
     log,
     address,

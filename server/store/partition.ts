@@ -5,6 +5,9 @@ export const PARTITIONS_PER_REGION = 256;
 /** Most regions: the numbers of their partitions have to fit into a smallint. */
 export const REGIONS_MAX = 128;
 
+/** Most shards of a store; a power of 2, as the number of shards is, so each has as many partitions. */
+export const SHARDS_MAX = 64;
+
 /** The partition of a run: within its region by the last byte of its id, which is random. */
 export function partitionOf(region: number, runId: string): number {
   return region * PARTITIONS_PER_REGION + Number.parseInt(runId.slice(-2), 16);
@@ -19,4 +22,15 @@ export function partitionsOf(region: number): readonly number[] {
     { length: PARTITIONS_PER_REGION },
     (_, place) => partitionOf(region, "00") + place,
   );
+}
+
+/** A shard of a store with so many. */
+export interface ShardNumber {
+  readonly number: number;
+  readonly count: number;
+}
+
+/** The number of the shard that stores a partition; the shard of a run needs no look-up of its region. */
+export function shardOf(partition: number, shards: number): number {
+  return partition % shards;
 }

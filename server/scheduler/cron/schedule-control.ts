@@ -17,15 +17,18 @@ import { type Audit, withDetails } from "../../store/audit.ts";
 import { specText } from "../../store/definition-text.ts";
 import { partitionOf } from "../../store/partition.ts";
 import { type ScheduleRecord, type ScheduleSpec, TRIGGER_SERIES } from "../../store/schedules.ts";
+import type { Shards } from "../../store/shards.ts";
 import type { Namespace, Tx } from "../../store/store.ts";
 import { NOTHING_WRITTEN } from "../../store/written.ts";
 import { randomUuid } from "../../uuid.ts";
 import { commitAndPublish } from "../advance.ts";
 import { createItemFinder } from "../item-finder.ts";
+import { inPlace, type PlaceOfKey } from "../run-id.ts";
 import type { Scheduled, ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
   beginOccurrences,
+  concurrencyKeyOf,
   concurrencyOf,
   type OccurrenceOptions,
   templateOf,
@@ -100,27 +103,41 @@ export interface ScheduleControl {
   nominalTimeText(spec: ScheduleSpec, nominalTime: number): string;
 }
 
-export function createScheduleControl(options: OccurrenceOptions): ScheduleControl {
+/** A schedule is in the shard of its name, and so are its runs, whose concurrency key names it. */
+export function createScheduleControl(
+  shards: Shards<OccurrenceOptions>,
+  placeOfKey: PlaceOfKey,
+): ScheduleControl {
+  const placeOf = ({ namespace, name }: ScheduleName): number =>
+    placeOfKey(namespace.id, concurrencyKeyOf(name));
+  const at = (of: ScheduleName): OccurrenceOptions => shards.of(placeOf(of));
   return Object.freeze({
     createSchedule: (of, spec, pauseReason, audit = null) =>
-      create(options, of, { spec, pauseReason }, audit),
-    updateSchedule: (of, spec, audit = null) => update(options, of, spec, audit),
-    pauseSchedule: (of, reason, audit = null) => pause(options, of, reason, audit),
-    resumeSchedule: (of, audit = null) => resume(options, of, audit),
-    deleteSchedule: ({ namespace, name }, audit = null) =>
-      options.store.schedules.delete(namespace.id, name, audit),
-    triggerSchedule: (of, requestId, audit = null) => trigger(options, of, requestId, audit),
-    backfillSchedule: (request, audit = null) => backfill(options, request, audit),
+      create(at(of), of, { place: placeOf(of), spec, pauseReason }, audit),
+    updateSchedule: (of, spec, audit = null) => update(at(of), of, spec, audit),
+    pauseSchedule: (of, reason, audit = null) => pause(at(of), of, reason, audit),
+    resumeSchedule: (of, audit = null) => resume(at(of), of, audit),
+    deleteSchedule: (of, audit = null) =>
+      at(of).store.schedules.delete(of.namespace.id, of.name, audit),
+    triggerSchedule: (of, requestId, audit = null) => trigger(at(of), of, requestId, audit),
+    backfillSchedule: (request, audit = null) => backfill(at(request), request, audit),
     timesToCome,
     nominalTimeText: ({ calendar }: ScheduleSpec, nominalTime: number) =>
       nominalTimeText(calendar, nominalTime),
   } satisfies ScheduleControl);
 }
 
+interface NewSchedule {
+  /** The last byte of its id. */
+  readonly place: number;
+  readonly spec: ScheduleSpec;
+  readonly pauseReason: string | null;
+}
+
 async function create(
   options: OccurrenceOptions,
   of: ScheduleName,
-  { spec, pauseReason }: { readonly spec: ScheduleSpec; readonly pauseReason: string | null },
+  { place, spec, pauseReason }: NewSchedule,
   audit: Audit,
 ): Promise<{ readonly created: boolean }> {
   const { store, random } = options;
@@ -129,7 +146,7 @@ async function create(
   const known = await store.schedules.find(namespace.id, name);
   if (known) return { created: same(known, spec) };
   await refuseWorkflow(options, namespace, spec);
-  const id = randomUuid(random);
+  const id = inPlace(randomUuid(random), place);
   const next = await store.transact({ name: "create-schedule" }, async (tx) => {
     refuseCalendar(spec, tx.now);
     const first = firstOf(id, spec, tx.now);

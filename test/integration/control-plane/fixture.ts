@@ -56,6 +56,7 @@ export async function openQuietPlane(
   if (!namespace) throw new Error("the database has no namespace default");
   return {
     ...plane,
+    ...plane.shards.home,
     store,
     namespace,
     async close() {

@@ -58,7 +58,7 @@ async function openPlane({ allowLocal = true } = {}): Promise<TestPlane> {
   };
   closers.push(close);
   await expect.poll(() => plane.ownership.owned().length, { timeout: 10_000 }).toBe(256);
-  return { ...plane, store, namespace, close };
+  return { ...plane, ...plane.shards.home, store, namespace, close };
 }
 let namespaces = 1;
 
