@@ -4,7 +4,6 @@
 // they make ready from then on beside the lanes themselves. The resume brings them back. Both walk
 // only the open runs of this workflow, in pages, and leave a note until they are done
 // (ready-moves.ts).
-import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { QueueLimits } from "../../core/model/limits.ts";
 import type { Lists } from "../lists.ts";
@@ -20,16 +19,24 @@ import {
 } from "../queues.ts";
 import type { Audited } from "./audit.ts";
 import { columns, writeEach } from "./columns.ts";
-import { claimsOver, ifChanged, isWorkflow, moveNoted, type NotedRow } from "./ready-moves.ts";
+import {
+  claimsOver,
+  ifChanged,
+  isWorkflow,
+  type Mover,
+  moveNoted,
+  type NotedRow,
+} from "./ready-moves.ts";
 import type { Query, Send } from "./transaction.ts";
 
-export function createQueues(query: Query, clock: Clock, audited: Audited): Queues {
+export function createQueues(mover: Mover, audited: Audited): Queues {
+  const { query, clock } = mover;
   return Object.freeze({
     async pause(of, reason, audit = null) {
       const named = { namespace_id: of.namespaceId, name: of.queue };
       await audited(audit, "pause_queue", { ...named, reason });
       // Also if it was paused before: that server may have died before its claims were over.
-      await claimsOver(query, clock);
+      await claimsOver(mover);
       const pause = await queuePause(query, of);
       return pause ?? { since: clock.wallMs(), reason };
     },
@@ -46,14 +53,14 @@ export function createQueues(query: Query, clock: Clock, audited: Audited): Queu
       };
       const named = { namespace_id: namespaceId, name: queue };
       await audited(audit, "set_queue_limits", { ...named, ...values });
-      await claimsOver(query, clock);
+      await claimsOver(mover);
       return lanesOf(query, { namespaceId, queue });
     },
     async pauseWorkflow(of, reason, audit = null) {
       if (!(await isWorkflow(query, of))) return null;
       const named = { namespace_id: of.namespaceId, name: of.workflow, reason };
       await moveNoted(
-        { query, clock },
+        mover,
         of,
         await audited<NotedRow>(audit, "pause_workflow", named, ifChanged),
       );
@@ -63,7 +70,7 @@ export function createQueues(query: Query, clock: Clock, audited: Audited): Queu
     async resumeWorkflow(of, audit = null) {
       const named = { namespace_id: of.namespaceId, name: of.workflow };
       return moveNoted(
-        { query, clock },
+        mover,
         of,
         await audited<NotedRow>(audit, "resume_workflow", named, ifChanged),
       );

@@ -20,3 +20,8 @@ export function commandsOf(sql: string): readonly SqlCommand[] {
     .map(({ at, end }) => ({ at, text: sql.slice(at, end) }))
     .filter(({ text }) => text.replace(COMMENT, "").trim() !== "");
 }
+
+/** The table, view or function that a command is about: the first that it names; null: none. */
+export function aboutOf(command: string): string | null {
+  return /\bdrover\.([a-z_]\w*)/.exec(command.replace(COMMENT, ""))?.[1] ?? null;
+}

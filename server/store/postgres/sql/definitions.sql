@@ -38,10 +38,11 @@ where n.id < :regions_max::integer - 1
 returning id;
 
 -- name: create_partitions
--- Purpose: Creates the 256 rows of partition_lease of a new region.
+-- Purpose: Creates the 256 rows of partition_lease of a region, unless they are there.
 -- Params: :region smallint (number).
 insert into drover.partition_lease (partition, epoch)
-select :region::smallint * 256 + p, 0 from generate_series(0, 255) as p;
+select :region::smallint * 256 + p, 0 from generate_series(0, 255) as p
+on conflict (partition) do nothing;
 
 -- name: list_namespaces
 -- Purpose: Lists namespaces with their settings, by name.

@@ -43,7 +43,8 @@ where l.namespace_id = :namespace_id::integer and (:queue::text = '' or l.queue 
 -- Params: :table text (name).
 select distinct l.virtualtransaction as transaction
 from pg_locks as l
-where l.locktype = 'relation' and l.relation = format('drover.%I', :table::text)::regclass and l.granted
+where l.locktype = 'relation' and l.granted
+  and l.relation = case when :table::text = 'lane' then 'drover.lane'::regclass else 'drover.ready'::regclass end
   and l.mode in ('RowShareLock', 'RowExclusiveLock') and l.pid <> pg_backend_pid()
   and l.database = (select d.oid from pg_database as d where d.datname = current_database());
 
