@@ -44,16 +44,20 @@ create table drover.namespace (
   calls_burst integer,
   storage_bytes_max bigint,
   weight smallint,
-  no_logs boolean,
-  storage_bytes bigint,
-  storage_at timestamptz
+  no_logs boolean
 );
 insert into drover.namespace (id, name) values (1, 'default');
 comment on column drover.namespace.retention_ms is 'How long runs are retained after their end, in ms; null: for ever.';
 comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
 comment on column drover.namespace.weight is 'Its part where namespaces compete for a server; null: 100.';
-comment on column drover.namespace.storage_bytes is 'What its runs take, as estimated at storage_at; null: not yet.';
 comment on column drover.namespace.no_logs is 'true: the lines that handlers log are not stored; else null.';
+
+-- What the runs of a namespace take, as housekeeping estimates it; of several shards each has its own.
+create table drover.namespace_use (
+  namespace_id integer primary key,
+  storage_bytes bigint not null,
+  storage_at timestamptz not null
+) with (fillfactor = 50);
 
 -- Deleted once nothing uses it: an inline definition when its last run is deleted.
 create table drover.definition (

@@ -494,11 +494,17 @@ create table drover.namespace (
   storage_bytes_max bigint,
   weight smallint,
   no_logs boolean,
-  storage_bytes bigint,
-  storage_at timestamp with time zone,
   constraint namespace_pkey primary key (id),
   constraint namespace_name_key unique (name)
 );
+
+create table drover.namespace_use (
+  namespace_id integer not null,
+  storage_bytes bigint not null,
+  storage_at timestamp with time zone not null,
+  constraint namespace_use_pkey primary key (namespace_id)
+)
+with (fillfactor=50);
 
 create table drover.node (
   id uuid not null,
@@ -1511,7 +1517,6 @@ comment on column drover.namespace.retention_ms is 'How long runs are retained a
 comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
 comment on column drover.namespace.weight is 'Its part where namespaces compete for a server; null: 100.';
 comment on column drover.namespace.no_logs is 'true: the lines that handlers log are not stored; else null.';
-comment on column drover.namespace.storage_bytes is 'What its runs take, as estimated at storage_at; null: not yet.';
 comment on column drover.node.regions is 'The regions whose partitions it watches; null: all.';
 comment on table drover.occurrence is 'An occurrence of a schedule, with its outcome: at most one run.';
 comment on column drover.occurrence.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';

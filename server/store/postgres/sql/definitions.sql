@@ -52,8 +52,9 @@ on conflict (partition) do nothing;
 -- Note: There are few rows, so any plan will do.
 select n.id, n.name, r.name as region, n.created_at, n.retention_ms, n.open_runs_max, n.runs_per_second,
   n.runs_burst, n.payload_bytes_max, n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight,
-  n.storage_bytes, n.no_logs
+  u.storage_bytes, n.no_logs
 from drover.namespace as n
+left join drover.namespace_use as u on u.namespace_id = n.id
 join drover.region as r on r.id = n.region
 where (:names::text[] is null or n.name = any (:names::text[]))
   and (:after::text is null or n.name collate "C" > :after::text)

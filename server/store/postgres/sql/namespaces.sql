@@ -39,8 +39,9 @@ returning id;
 -- Purpose: Reads the namespaces that have a limit or a weight, or that do not store the lines of handlers.
 -- Result: null: no such limit.
 select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max,
-  n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight, n.storage_bytes, n.no_logs
+  n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight, u.storage_bytes, n.no_logs
 from drover.namespace as n
+left join drover.namespace_use as u on u.namespace_id = n.id
 where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null
   or n.calls_per_second is not null or n.storage_bytes_max is not null or n.weight is not null
   or n.no_logs;
@@ -58,7 +59,7 @@ select
   (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.handler_log') as p)::bigint as handler_log
 where not exists (
   select
-  from drover.namespace as n
+  from drover.namespace_use as n
   where n.storage_at > now() - :every::integer * interval '1 millisecond'
 );
 
@@ -94,10 +95,12 @@ with sampled as (
 used as materialized (
   select s.namespace_id, sum(s.bytes)::bigint as bytes from sampled as s group by s.namespace_id
 )
-update drover.namespace as n
-set storage_bytes = coalesce(e.bytes, 0), storage_at = now()
-from (select x.id, u.bytes from drover.namespace as x left join used as u on u.namespace_id = x.id) as e
-where n.id = e.id;
+insert into drover.namespace_use as n (namespace_id, storage_bytes, storage_at)
+select x.id, coalesce(u.bytes, 0), drover.transaction_time(x.id)
+from drover.namespace as x
+left join used as u on u.namespace_id = x.id
+on conflict (namespace_id) do update
+set storage_bytes = excluded.storage_bytes, storage_at = excluded.storage_at;
 
 -- name: count_open_runs_of
 -- Purpose: Counts a page of the open runs of a namespace.
