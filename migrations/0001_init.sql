@@ -942,7 +942,7 @@ create table drover.delivery (
   state smallint not null default 0,
   tries integer not null default 0,
   error text,
-  created_at timestamptz not null default now(),
+  created_at timestamptz not null default date_trunc('milliseconds', now()),
   ended_at timestamptz,
   next_try_at timestamptz,
   deadline_at timestamptz

@@ -323,7 +323,7 @@ create table drover.delivery (
   state smallint default 0 not null,
   tries integer default 0 not null,
   error text,
-  created_at timestamp with time zone default now() not null,
+  created_at timestamp with time zone default date_trunc('milliseconds'::text, now()) not null,
   ended_at timestamp with time zone,
   next_try_at timestamp with time zone,
   deadline_at timestamp with time zone,

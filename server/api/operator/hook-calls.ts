@@ -70,7 +70,7 @@ export function createHookCalls({
       const rows = await store.lists.deliveries(namespace.id, { ...query, limit });
       return {
         deliveries: rows.slice(0, page.limit).map(deliveryMessage),
-        nextPageToken: page.nextToken(rows, ({ id }) => id),
+        nextPageToken: page.nextToken(rows, ({ createdAt, id }) => `${createdAt} ${id}`),
       };
     },
   };
@@ -116,9 +116,20 @@ function deliveryPageFrom(
 ) {
   const states = asked as DeliveryState[];
   const list = `deliveries ${namespaceId} ${hook} ${[...states].sort().join(",")}`;
-  const after = parsePageToken(list, pageToken, isUuid);
+  const after = placeFrom(parsePageToken(list, pageToken, isPlace));
   const query = { states, hook: hook === "" ? null : hook, after };
   return { page: pageOf(list, pageSize), query };
+}
+
+function isPlace(text: string): boolean {
+  const [createdAt = "", id = "", ...more] = text.split(" ");
+  return /^\d{1,15}$/.test(createdAt) && isUuid(id) && more.length === 0;
+}
+
+function placeFrom(text: string | null): Pick<DeliveryRecord, "createdAt" | "id"> | null {
+  if (text === null) return null;
+  const [createdAt, id = ""] = text.split(" ");
+  return { createdAt: Number(createdAt), id };
 }
 
 function hookMessage(hook: HookRecord) {

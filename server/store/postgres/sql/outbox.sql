@@ -149,8 +149,9 @@ where d.id = u.id and d.tries = u.tries and d.state = :delivery_state.pending;
 
 -- name: list_deliveries
 -- Purpose: Lists deliveries of a namespace, newest first.
--- Params: :namespace_id integer, :states smallint[] (codes; empty: all), :hook text (null: all), :after
---   uuid (the last delivery of the previous page; null: the first page), :limit integer.
+-- Params: :namespace_id integer, :states smallint[] (codes; empty: all), :hook text (null: all),
+--   :created_at bigint (ms since 1970) and :id uuid (the last delivery of the previous page; null: the first
+--   page), :limit integer.
 -- Plan: delivery_by_namespace, delivery by key.
 select d.id, d.hook, d.url, d.kind, d.count, d.run_id, d.n, d.state, d.tries, d.error, d.created_at,
   d.ended_at, d.next_try_at
@@ -158,8 +159,7 @@ from drover.delivery as d
 where d.namespace_id = :namespace_id::integer
   and (cardinality(:states::smallint[]) = 0 or d.state = any (:states::smallint[]))
   and (:hook::text is null or d.hook = :hook::text)
-  and (:after::uuid is null or (d.created_at, d.id) <
-    (select l.created_at, l.id from drover.delivery as l where l.id = :after::uuid))
+  and (:id::uuid is null or (d.created_at, d.id) < (to_timestamp(:created_at::bigint / 1e3::float8), :id::uuid))
 order by d.created_at desc, d.id desc
 limit :limit::integer;
 
