@@ -957,6 +957,7 @@ comment on column drover.delivery.run_id is 'The run of the first event.';
 -- A process that has joined. It lives while its session holds the advisory lock of its number.
 create table drover.node (
   id uuid primary key,
+  process uuid not null,
   address text not null,
   started_at timestamptz not null default now(),
   last_seen_at timestamptz not null,
@@ -964,6 +965,7 @@ create table drover.node (
   regions smallint[],
   standby boolean not null default false
 ) with (fillfactor = 50);
+comment on column drover.node.process is 'The same in all shards that the process has joined.';
 comment on column drover.node.regions is 'The regions whose partitions it watches; null: all.';
 
 create table drover.writer (

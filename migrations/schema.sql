@@ -508,6 +508,7 @@ with (fillfactor=50);
 
 create table drover.node (
   id uuid not null,
+  process uuid not null,
   address text not null,
   started_at timestamp with time zone default now() not null,
   last_seen_at timestamp with time zone not null,
@@ -1517,6 +1518,7 @@ comment on column drover.namespace.retention_ms is 'How long runs are retained a
 comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
 comment on column drover.namespace.weight is 'Its part where namespaces compete for a server; null: 100.';
 comment on column drover.namespace.no_logs is 'true: the lines that handlers log are not stored; else null.';
+comment on column drover.node.process is 'The same in all shards that the process has joined.';
 comment on column drover.node.regions is 'The regions whose partitions it watches; null: all.';
 comment on table drover.occurrence is 'An occurrence of a schedule, with its outcome: at most one run.';
 comment on column drover.occurrence.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';

@@ -242,6 +242,8 @@ export interface HandOverPage {
 
 export interface SupervisorRecord {
   readonly node: string;
+  /** Of a store with several shards: the same for all of its nodes. Else `node`. */
+  readonly process: string;
   readonly address: string;
   readonly startedAt: EpochMs;
   readonly lastSeenAt: EpochMs;

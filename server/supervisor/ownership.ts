@@ -68,6 +68,8 @@ interface OwnershipOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly address: string;
+  /** A UUID by which this process is known in all shards; left out: there is one shard. */
+  readonly process?: string | undefined;
   readonly supervision: Supervision;
   readonly settings: Pick<
     SupervisorConfig,
@@ -211,8 +213,9 @@ function isUnsupported(error: unknown): error is DroverError {
 async function join(state: State): Promise<void> {
   const { store, clock, random, log, address, supervision, onLanes, onDueTime } = state.options;
   const node = randomUuid(random);
+  const { process = node } = state.options;
   const sentAt = clock.monotonicMs();
-  const session = await store.partitions.join({ node, address, ...supervision });
+  const session = await store.partitions.join({ node, process, address, ...supervision });
   const joined: Membership = {
     session,
     owned: new Map(),

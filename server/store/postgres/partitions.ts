@@ -62,10 +62,11 @@ export function createPartitions(connectionString: string, use: Use): Partitions
 }
 
 async function joinNode(query: Query, onPool: Query, info: NodeInfo): Promise<void> {
-  const { node, address, regions = null, standby = false } = info;
+  const { node, process = node, address, regions = null, standby = false } = info;
   await onPool("forget_old_nodes", {});
   const [row] = await onPool<{ number: number }>("join_node", {
     id: node,
+    process,
     address,
     regions,
     standby,

@@ -159,7 +159,7 @@ limit :limit::integer;
 -- Purpose: Lists the nodes that were seen in the last minute, in the order in which they joined.
 -- Params: :owner_lost integer (ms; a node seen within this time is alive), :limit integer.
 -- Note: There is one row for each process, so any plan will do.
-select n.id, n.address, n.started_at, n.last_seen_at,
+select n.id, n.process, n.address, n.started_at, n.last_seen_at,
   n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond' as alive,
   (select count(*) from drover.partition_lease as p where p.node = n.id)::integer as partitions
 from drover.node as n

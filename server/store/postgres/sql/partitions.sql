@@ -6,10 +6,10 @@
 
 -- name: join_node
 -- Purpose: Stores a node that joins.
--- Params: :id uuid, :address text, :regions smallint[] (that it watches; null: all), :standby boolean.
+-- Params: :id uuid, :process uuid, :address text, :regions smallint[] (that it watches; null: all), :standby boolean.
 -- Result: The number of the node.
-insert into drover.node (id, address, regions, standby, last_seen_at)
-values (:id::uuid, :address::text, :regions::smallint[], :standby::boolean, now())
+insert into drover.node (id, process, address, regions, standby, last_seen_at)
+values (:id::uuid, :process::uuid, :address::text, :regions::smallint[], :standby::boolean, now())
 returning number;
 
 -- name: live_node
