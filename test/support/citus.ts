@@ -13,9 +13,9 @@ import {
   type CitusNode,
   citusNodes,
   distributeSchema,
-  urlOn,
 } from "../../server/store/postgres/distribute.ts";
 import { migrate } from "../../server/store/postgres/migrate.ts";
+import { urlOn } from "../../server/store/postgres/shard-address.ts";
 
 /** undefined: tests run on plain PostgreSQL. */
 export const citusUrl = process.env.DROVER_CITUS;

@@ -6,6 +6,7 @@
 // each node counts a sequence in a range of its own, and numbers must go on growing.
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { DATABASE_SCHEMA } from "./database-schema.ts";
+import { ownerOf, urlOn } from "./shard-address.ts";
 
 /** A node of the cluster, as its coordinator knows it. */
 export interface CitusNode {
@@ -29,14 +30,6 @@ export function citusNodes(coordinatorUrl: string): Promise<readonly CitusNode[]
   return connected(coordinatorUrl, readNodes);
 }
 
-/** The same database on another node of the cluster. */
-export function urlOn(coordinatorUrl: string, { host, port }: NodeAddress): string {
-  const url = new URL(coordinatorUrl);
-  url.hostname = host;
-  url.port = String(port);
-  return url.href;
-}
-
 /** Returns the node that owns the schema. Nothing changes if the schema is distributed already. */
 export function distributeSchema(
   coordinatorUrl: string,
@@ -44,7 +37,7 @@ export function distributeSchema(
 ): Promise<NodeAddress> {
   return connected(coordinatorUrl, async (client) => {
     const nodes = await readNodes(client);
-    const before = await findOwner(client, schema);
+    const before = await ownerOf(client, schema);
     if (before !== null) return before;
     await requireTables(client, schema);
     if (nodes.every((node) => node.isCoordinator))
@@ -106,7 +99,7 @@ async function readNodes(client: ClientBase): Promise<readonly CitusNode[]> {
 }
 
 async function requireOwner(client: ClientBase, schema: string): Promise<NodeAddress> {
-  const owner = await findOwner(client, schema);
+  const owner = await ownerOf(client, schema);
   if (owner !== null) return owner;
   throw new Error(
     `The schema ${schema} is not distributed on this Citus cluster: distribute it first.`,
@@ -150,21 +143,6 @@ async function requireTables(client: ClientBase, schema: string): Promise<void> 
   throw new Error(
     `The schema ${schema} has no tables of Drover: run 'drover migrate' on the coordinator first.`,
   );
-}
-
-async function findOwner(client: ClientBase, schema: string): Promise<NodeAddress | null> {
-  const { rows } = await client.query<NodeAddress>(
-    `select n.nodename as host, n.nodeport as port
-     from pg_dist_schema as s
-     join pg_dist_partition as t on t.colocationid = s.colocationid
-     join pg_dist_shard as d on d.logicalrelid = t.logicalrelid
-     join pg_dist_placement as p on p.shardid = d.shardid
-     join pg_dist_node as n on n.groupid = p.groupid and n.noderole = 'primary'
-     where s.schemaid = to_regnamespace($1)
-     limit 1`,
-    [escapeIdentifier(schema)],
-  );
-  return rows[0] ?? null;
 }
 
 async function readSequences(

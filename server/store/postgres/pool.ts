@@ -5,6 +5,7 @@
 // batches.
 import pg from "pg";
 import type { Logger } from "pino";
+import { type AddressOrUrl, addressOf, type ShardAddress } from "./shard-address.ts";
 
 const HOT_CONNECTIONS = 10;
 const READ_CONNECTIONS = 4;
@@ -46,26 +47,27 @@ type PoolName = "hot" | "operators" | "reads";
 export type Pools = Readonly<Record<PoolName, pg.Pool>>;
 
 export function createPools(
-  connectionString: string,
+  address: AddressOrUrl,
   log: Logger,
   onConnected: (incarnation: string) => void,
 ): Pools {
   return Object.freeze({
-    hot: createPool(connectionString, "hot", HOT_CONNECTIONS, log, onConnected),
-    operators: createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log, onConnected),
-    reads: createPool(connectionString, "reads", READ_CONNECTIONS, log, onConnected),
+    hot: createPool(address, "hot", HOT_CONNECTIONS, log, onConnected),
+    operators: createPool(address, "operators", OPERATOR_CONNECTIONS, log, onConnected),
+    reads: createPool(address, "reads", READ_CONNECTIONS, log, onConnected),
   });
 }
 
 export function createPool(
-  connectionString: string,
+  to: AddressOrUrl,
   use: PoolName,
   max: number,
   log: Logger,
   onConnected: (incarnation: string) => void = () => undefined,
 ): pg.Pool {
+  const address = addressOf(to);
   const pool = new pg.Pool({
-    connectionString,
+    Client: clientTo(address),
     max,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     idleTimeoutMillis: IDLE_MS_MAX,
@@ -76,6 +78,7 @@ export function createPool(
     application_name: `drover-${use}`,
     types,
     onConnect: async (client) => {
+      await address.check(client);
       await client.query(use === "reads" ? GUARDS : HOT);
       const { rows } = await client.query<{ incarnation: string }>(
         `select ${INCARNATION} as incarnation`,
@@ -93,10 +96,21 @@ export function createPool(
   return pool;
 }
 
+/** A client that connects to where the shard is when it is made. */
+function clientTo(address: ShardAddress): typeof pg.Client {
+  return class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, connectionString: address.url() });
+      // Also if the connection cannot be made.
+      this.on("error", () => address.failed());
+    }
+  };
+}
+
 /** A session of its own, for advisory locks and LISTEN. */
-export function createSession(connectionString: string): pg.Client {
+export function createSession(address: ShardAddress): pg.Client {
   return new pg.Client({
-    connectionString,
+    connectionString: address.url(),
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: QUERY_MS_MAX,
     keepAlive: true,

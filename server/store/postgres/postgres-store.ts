@@ -40,6 +40,7 @@ import { createPools, type Pools } from "./pool.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
+import { type AddressOrUrl, addressOf } from "./shard-address.ts";
 import type { Values } from "./sql.ts";
 import { createStatistics } from "./statistics.ts";
 import { createTokens } from "./tokens.ts";
@@ -49,9 +50,10 @@ import { transactOn } from "./tx.ts";
 import { recordIntervention } from "./write-history.ts";
 
 interface PostgresStoreOptions {
-  readonly connectionString: string;
+  /** A URL, or where a shard is that may move. */
+  readonly connectionString: AddressOrUrl;
   /** Leads to PostgreSQL itself if the other leads to a transaction pooler. */
-  readonly directConnectionString?: string;
+  readonly directConnectionString?: AddressOrUrl;
   /** The schema of all tables in the database; left out: DATABASE_SCHEMA. */
   readonly schema?: string;
   readonly log: Logger;
@@ -63,7 +65,7 @@ interface PostgresStoreOptions {
 /** How the parts of the store reach the database. */
 interface Connected {
   readonly pools: Pools;
-  readonly directConnectionString: string;
+  readonly directConnectionString: AddressOrUrl;
   readonly schema: string;
   readonly incarnations: Incarnations;
   readonly log: Logger;
@@ -115,7 +117,7 @@ function storeOf(connected: Connected, everywhere: readonly Query[]): Store {
   return Object.freeze({
     ...operatorStore(connected),
     ...engineParts(connected, everywhere),
-    partitions: createPartitions(directConnectionString, { hot, schema, clock, times }),
+    partitions: createPartitions(addressOf(directConnectionString), { hot, schema, clock, times }),
     transact(use, work) {
       statistics.written();
       return transactOn(transact, { cache, emptyLanes }, use, work);

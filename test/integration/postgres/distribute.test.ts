@@ -8,8 +8,8 @@ import {
   citusNodes,
   distributeSchema,
   moveSchema,
-  urlOn,
 } from "../../../server/store/postgres/distribute.ts";
+import { urlOn } from "../../../server/store/postgres/shard-address.ts";
 import { citusUrl } from "../../support/citus.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
