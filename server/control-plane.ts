@@ -64,12 +64,13 @@ import {
 } from "./scheduler/schedule.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
+import type { AllShards } from "./store/all-shards.ts";
 import type { CircuitSnapshot } from "./store/circuits.ts";
 import type { Outside } from "./store/due.ts";
 import type { HandlerLogs } from "./store/handler-logs.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
-import { type Shards, shardsOf } from "./store/shards.ts";
+import type { Shards } from "./store/shards.ts";
 import type { EngineStore, SessionLease, Tx } from "./store/store.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
 import type { ConsistencyCheck } from "./supervisor/consistency.ts";
@@ -87,9 +88,8 @@ const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
 
 export interface ControlPlaneOptions {
   /** All shards together. */
-  readonly store: EngineStore;
-  /** Left out: the store is one shard. */
-  readonly shards?: Shards<EngineStore>;
+  readonly store: AllShards;
+  readonly shards: Shards<EngineStore>;
   readonly clock: Clock;
   /** For parts that only check whether something has happened, and may wait; left out: `clock`. */
   readonly patient?: Clock;
@@ -242,7 +242,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
 /** What every part may use. */
 function worldOf(options: ControlPlaneOptions) {
-  const { store, clock, patient = clock, shards = shardsOf([store]) } = options;
+  const { clock, patient = clock } = options;
+  const shards = options.shards.map((store) => changingAtHome(store, options.shards.home));
   const settings = options.settings ?? SUPERVISOR_DEFAULTS;
   const plans = createPlans(shards.home, evaluatorOf);
   const failures = failuresOf(options);
@@ -267,6 +268,11 @@ function worldOf(options: ControlPlaneOptions) {
 }
 
 type World = ReturnType<typeof worldOf>;
+
+/** What all shards share is changed through the first one: lanes are made as they are needed. */
+function changingAtHome(store: EngineStore, home: EngineStore): EngineStore {
+  return store === home ? store : { ...store, lanes: home.lanes };
+}
 
 /** Polls that wait, and what the process knows of those who poll. Shared by all shards. */
 function dispatchOf({ options: { clock }, shards }: World) {
@@ -345,10 +351,13 @@ function engineOf(world: World, dispatch: DispatchParts, store: EngineStore, num
     ...shared,
     shard,
     placeOfKey,
+    incarnation: options.store.incarnation,
     admitRun: rateLimit.admit,
     runRefusal: rateLimit.refusal,
   };
-  const occurrenceOptions = { ...shared, shard, placeOfKey, announce: subjects.dueTimes.publish };
+  const { incarnation } = options.store;
+  const announce = subjects.dueTimes.publish;
+  const occurrenceOptions = { ...shared, shard, placeOfKey, incarnation, announce };
   return {
     store,
     shard,
@@ -385,6 +394,7 @@ function scheduleOf(world: World, engines: Shards<Engine>): Schedule {
 function supervisorOf(world: World, engine: Engine, schedule: Schedule) {
   const { options, settings, plans, failed, shards } = world;
   const { clock, log } = options;
+  const { facts, incarnation } = options.store;
   const { store, shard, advance, occurrences, shared, claims, subjects } = engine;
   const patient = { ...world.patient, store };
   const quiet = createQuiet();
@@ -401,9 +411,17 @@ function supervisorOf(world: World, engine: Engine, schedule: Schedule) {
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const deliveries = deliveriesOf(patient, plans, ownership.owned);
-  const triggers = triggeringOf(patient, plans, schedule.schedule, ownership.owned);
+  const triggers = triggeringOf(
+    { ...patient, shard, store: { triggers: store.triggers, facts, incarnation } },
+    plans,
+    schedule.schedule,
+    ownership.owned,
+  );
   // Users fill the inbox in one place.
-  const inbox = store === shards.home ? inboxOf(patient, schedule.schedule, ownership.owned) : null;
+  const inbox =
+    store === shards.home
+      ? inboxOf({ ...patient, store: options.store }, schedule.schedule, ownership.owned)
+      : null;
   const outside: Readonly<Record<Outside, { announce(): void } | null>> = {
     inbox,
     deliveries,
@@ -581,7 +599,7 @@ function circuitsOf(
     for (const { claims } of engines.all) void claims.scan(freed);
   };
   return circuitWatchOf(
-    { ...patient, store: shards.home, log: options.log },
+    { ...patient, log: options.log },
     {
       owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
       shards: shards.all.length,

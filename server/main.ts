@@ -44,6 +44,7 @@ import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate, requireMigrated } from "./store/postgres/migrate.ts";
 import { MIGRATIONS } from "./store/postgres/migrations-folder.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
+import { shardsOf } from "./store/shards.ts";
 import type { Store } from "./store/store.ts";
 import { createSupervisorHealth, type SupervisorHealth } from "./supervisor/health.ts";
 import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
@@ -297,6 +298,7 @@ async function openPlane(
   const measures = createMeasures(metrics, systemClock);
   const plane = createControlPlane({
     ...rest,
+    shards: shardsOf([rest.store]),
     clock: systemClock,
     random: systemRandom,
     isRetryable,

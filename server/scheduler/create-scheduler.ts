@@ -1,7 +1,7 @@
 // The scheduler as the API uses it: each call goes to the part that answers it.
 import { DroverError } from "../errors.ts";
+import type { AllShards } from "../store/all-shards.ts";
 import type { Shards } from "../store/shards.ts";
-import type { EngineStore } from "../store/store.ts";
 import type { Advance, AdvanceOptions } from "./advance.ts";
 import { createScheduleControl } from "./cron/schedule-control.ts";
 import type { OccurrenceOptions } from "./cron/start-occurrences.ts";
@@ -20,8 +20,9 @@ import type { Scheduler } from "./scheduler.ts";
 import { stepInput } from "./step-input.ts";
 
 interface SchedulerParts
-  extends Pick<AdvanceOptions, "store" | "plans" | "typical">,
+  extends Pick<AdvanceOptions, "plans" | "typical">,
     Pick<QueueControlOptions, "wake" | "refresh"> {
+  readonly store: AllShards;
   readonly advance: Advance;
   readonly schedule: Schedule;
   readonly shards: Shards<OccurrenceOptions>;
@@ -73,7 +74,7 @@ export function createScheduler(parts: SchedulerParts): Scheduler {
  * refused before (definition-source.ts), with the paths and lines of the form in which it came.
  */
 function createRegister(
-  store: EngineStore,
+  store: Pick<AllShards, "internDefinition" | "registerWorkflow" | "setDefaultVersion">,
 ): Pick<Scheduler, "registerWorkflow" | "setDefaultVersion"> {
   return {
     async registerWorkflow(namespace, definition, keepDefault, audit) {

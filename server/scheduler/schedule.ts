@@ -18,7 +18,7 @@ import {
 import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model/model.ts";
 import { DroverError, failedOver, type Reason } from "../errors.ts";
-import { partitionOf, type ShardNumber, shardOf } from "../store/partition.ts";
+import { ONLY_SHARD, partitionOf, type ShardNumber, shardOf } from "../store/partition.ts";
 import type { KnownPlans, Plans } from "../store/plans.ts";
 import type { Shards } from "../store/shards.ts";
 import type { EngineStore, KeyHolder, Tx } from "../store/store.ts";
@@ -38,7 +38,6 @@ import { type RunTraces, withTrace } from "./run-traces.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import type { TypicalDurations } from "./typical-durations.ts";
 
-const ONLY_SHARD = Object.freeze({ number: 0, count: 1 });
 const FULL_AT = 500;
 const ITEMS_MAX = 500;
 const WAITING_MAX = 20_000;
@@ -70,6 +69,8 @@ export interface ScheduleOptions {
   /** The shard in which the runs begin; left out: the only one. */
   readonly shard?: ShardNumber;
   readonly placeOfKey: PlaceOfKey;
+  /** Of all shards; left out: that of the store. */
+  readonly incarnation?: () => number;
 }
 
 export interface Scheduled {
@@ -398,8 +399,11 @@ function recordsOf({ store, typical }: ScheduleOptions, started: readonly Starte
  * another run, may have been lost. The transaction has its connection by now, so a change of the
  * incarnation is known.
  */
-function expectCurrent({ plans, store }: ScheduleOptions, items: readonly Item[]): void {
-  const now = store.incarnation();
+function expectCurrent(
+  { plans, store, incarnation = store.incarnation }: ScheduleOptions,
+  items: readonly Item[],
+): void {
+  const now = incarnation();
   const isCurrent = ({ laned, request: { readIn = now } }: Item): boolean =>
     readIn === now && plans.isCurrent(laned);
   if (!items.every(isCurrent)) throw failedOver();

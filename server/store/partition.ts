@@ -30,6 +30,13 @@ export interface ShardNumber {
   readonly count: number;
 }
 
+export const ONLY_SHARD: ShardNumber = Object.freeze({ number: 0, count: 1 });
+
+/** Whether the run is one of this shard. */
+export function isInShard({ number, count }: ShardNumber = ONLY_SHARD, runId: string): boolean {
+  return shardOf(partitionOf(0, runId), count) === number;
+}
+
 /** The number of the shard that stores a partition; the shard of a run needs no look-up of its region. */
 export function shardOf(partition: number, shards: number): number {
   return partition % shards;

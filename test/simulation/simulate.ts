@@ -1,7 +1,6 @@
 // One seed: a world with servers, agents and clients. For some time there are faults, then none:
 // every run must end, or wait for a person, and all promises must hold.
 import { createHash } from "node:crypto";
-import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { type Chance, createChance } from "../../simulator/chance.ts";
 import { createVirtualProcess, type VirtualProcess } from "../../simulator/virtual-process.ts";
 import { createVirtualTime } from "../../simulator/virtual-time.ts";
@@ -22,6 +21,7 @@ import { putHooks, receiversFor } from "./receivers.ts";
 import { createRecorder } from "./recorder.ts";
 import { createRemote } from "./remote.ts";
 import { createServerProcess } from "./server-process.ts";
+import { createSimulatedStore, type SimulatedStore } from "./simulated-store.ts";
 import { spread } from "./store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "./store-witness.ts";
 import { endTriggers, putTriggers } from "./triggers.ts";
@@ -69,18 +69,20 @@ const SETTLING_MS = 5_000;
 const DRAIN_MS_MAX = 180_000;
 const SCAN_EVERY_MS = 1_000;
 
-export async function simulate(seed: number): Promise<Simulated> {
+/** `shards`: how many the store has. */
+export async function simulate(seed: number, shards = 1): Promise<Simulated> {
   const chance = createChance(seed, PARTITIONS_PER_REGION - 1);
   const { region, partitions, supervision } = drawLayout(chance.fork());
   const time = createVirtualTime(START_MS);
   const databaseClock = createDatabaseClock(time);
   let databaseMs = databaseClock.now;
-  const store = createMemoryStore({ now: () => databaseMs(), elapsedMs: time.now });
+  const clocks = { now: () => databaseMs(), elapsedMs: time.now };
+  const store = createSimulatedStore(clocks, partitions, shards);
   const recorder = createRecorder(databaseClock.now);
   const faults = createFaults(chance.fork(), recorder);
   const edges = createEdges();
   const witness = createStoreWitness(time, recorder, edges);
-  const chaos = createChaos(chance.fork(), store, witness);
+  const chaos = createChaos(chance.fork(), store.shards, witness);
   const defects: string[] = [];
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
@@ -103,7 +105,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const world: World = { ...shared, network, remote, servers, canaries: CANARIES, callbacks };
   for (const namespace of NAMESPACES) callbacks.set(namespace, callbacksOf(world, namespace));
   for (const server of servers) server.start();
-  compareDerivedRows(time, store, partitions, onDefect);
+  compareDerivedRows(time, store.shards, partitions, onDefect);
   const shapes = NAMESPACES.flatMap((namespace) => agentShapes(chance, namespace));
   chaos.start(world, shapes);
   const faultsMs = chance.between(FAULTS_MS_MIN, FAULTS_MS_MAX);
@@ -160,11 +162,15 @@ function callbacksOf(world: World, namespace: string): Callbacks {
   return createCallbacks(world, process, namespace);
 }
 
-async function prepare(store: MemoryStore, witness: StoreWitness, region: string): Promise<void> {
+async function prepare(
+  store: SimulatedStore,
+  witness: StoreWitness,
+  region: string,
+): Promise<void> {
   for (const name of NAMESPACES) await store.createNamespace(name, region);
   await putHooks(store, NAMESPACES);
   await putTriggers(store, witness, CANARIES);
-  store.makeDurable();
+  for (const shard of store.shards.all) shard.makeDurable();
 }
 
 /** Those that are there, and those that a client learned of before a fail-over forgot them. */
@@ -174,7 +180,7 @@ function runsOf({ final }: History, clients: readonly Clients[]): number {
 }
 
 /** null: nothing. */
-async function leftToDo(store: MemoryStore, withWebhooks: boolean): Promise<string | null> {
+async function leftToDo(store: SimulatedStore, withWebhooks: boolean): Promise<string | null> {
   const { open } = await atRest(store, NAMESPACES, TRIGGERS);
   if (open.length > 0) return open.join(", ");
   const deliveries = withWebhooks ? await deliveriesOf(store, NAMESPACES) : [];
@@ -183,10 +189,14 @@ async function leftToDo(store: MemoryStore, withWebhooks: boolean): Promise<stri
 }
 
 /** By a clock that is far ahead: due times of runs, and deliveries of unread outbox rows. */
-async function allThatIsToCome(store: MemoryStore, partitions: readonly number[]) {
+async function allThatIsToCome(store: SimulatedStore, partitions: readonly number[]) {
   const made = await deliveriesOf(store, NAMESPACES);
-  const { due } = await store.dueRows(partitions, Number.MAX_SAFE_INTEGER);
-  await store.outbox.due(spread(partitions, PARTITIONS_PER_REGION), 0);
+  const due = [];
+  for (const shard of store.shards.all) {
+    const own = partitions.filter((one) => store.shards.of(one) === shard);
+    due.push(...(await shard.dueRows(own, Number.MAX_SAFE_INTEGER)).due);
+    await shard.outbox.due(spread(own, PARTITIONS_PER_REGION), 0);
+  }
   const dueTimes = new Map(
     due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
   );

@@ -14,6 +14,7 @@ import { parseTaskToken } from "../../server/dispatch/token.ts";
 import { DATABASE_SCHEMA } from "../../server/store/postgres/database-schema.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../server/store/postgres/postgres-store.ts";
+import { shardsOf } from "../../server/store/shards.ts";
 import type { Namespace, Store } from "../../server/store/store.ts";
 
 export const quietLog = pino({ level: process.env.TEST_LOG ?? "silent" });
@@ -37,6 +38,7 @@ export async function openPlane(
   const store = createPostgresStore({ connectionString, log, schema });
   const plane = createControlPlane({
     store,
+    shards: shardsOf([store]),
     clock: systemClock,
     random: systemRandom,
     log,

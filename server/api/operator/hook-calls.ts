@@ -7,6 +7,7 @@ import type {
   PutHookRequest,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Notify as NotifyMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { WholeStore } from "../../store/all-shards.ts";
 import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type {
   DeliveryRecord,
@@ -15,7 +16,7 @@ import type {
   Notify,
   OutboxKind,
 } from "../../store/outbox.ts";
-import type { Namespace, Store } from "../../store/store.ts";
+import type { Namespace } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
@@ -26,7 +27,7 @@ import { timeField } from "../calls/time-field.ts";
 import { pageOf } from "../run/run-list.ts";
 
 interface HookDeps {
-  readonly store: Pick<Store, "outbox" | "lists">;
+  readonly store: Pick<WholeStore, "outbox" | "lists">;
   readonly namespaces: Namespaces;
 }
 

@@ -103,13 +103,17 @@ export interface ScheduleControl {
   nominalTimeText(spec: ScheduleSpec, nominalTime: number): string;
 }
 
-/** A schedule is in the shard of its name, and so are its runs, whose concurrency key names it. */
+/** A schedule is in the place of its name, which its runs have too if they share its key. */
+export function createPlaceOfSchedule(placeOfKey: PlaceOfKey): PlaceOfKey {
+  return (namespaceId, name) => placeOfKey(namespaceId, concurrencyKeyOf(name));
+}
+
 export function createScheduleControl(
   shards: Shards<OccurrenceOptions>,
   placeOfKey: PlaceOfKey,
 ): ScheduleControl {
-  const placeOf = ({ namespace, name }: ScheduleName): number =>
-    placeOfKey(namespace.id, concurrencyKeyOf(name));
+  const placeOfSchedule = createPlaceOfSchedule(placeOfKey);
+  const placeOf = ({ namespace, name }: ScheduleName) => placeOfSchedule(namespace.id, name);
   const at = (of: ScheduleName): OccurrenceOptions => shards.of(placeOf(of));
   return Object.freeze({
     createSchedule: (of, spec, pauseReason, audit = null) =>

@@ -24,6 +24,7 @@ import type { LaneRow } from "./catalogue-tables.ts";
 import { type CircuitRow, circuitKey, cordonKey, endKey } from "./circuit-tables.ts";
 import { attemptsOf } from "./pages.ts";
 import { pinnedOf } from "./pins.ts";
+import type { SharedChanges } from "./shared-changes.ts";
 import { interventionKey, pageStepOf, stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -38,7 +39,12 @@ interface CircuitWorld {
   readonly lanes: () => readonly LaneRow[];
 }
 
-export function createCircuits(world: CircuitWorld, { run }: Transactions): Circuits {
+/** `run`: a transaction of the first shard. */
+export function createCircuits(
+  world: CircuitWorld,
+  { run }: Pick<Transactions, "run">,
+  shared: SharedChanges,
+): Circuits {
   const { tables, now, lanes } = world;
   return Object.freeze({
     count: (ends: readonly CountedOutcomes[]) =>
@@ -62,7 +68,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
       }),
     cordon: (cordon: NewCordon) =>
-      run(() => {
+      shared.run(() => {
         const { kind, name } = cordon;
         const agent = kind === "session" ? tables.agent.get(name) : undefined;
         if (kind === "session" && agent?.namespaceId !== cordon.namespaceId) return null;
@@ -72,7 +78,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         return tables.cordon.expect(cordonKey(cordon));
       }),
     uncordon: (of: CordonRef) =>
-      run(() => {
+      shared.run(() => {
         const known = tables.cordon.get(cordonKey(of));
         if (known) tables.cordon.removeRow(known);
         return known !== undefined;

@@ -14,8 +14,8 @@ import type { Tx } from "../store.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
 import { type QueueRow, queueKey, workflowKey } from "./queue-tables.ts";
 import { byAge } from "./ready-rows.ts";
+import type { SharedChanges } from "./shared-changes.ts";
 import type { ReadyRow, Tables } from "./tables.ts";
-import type { Transactions } from "./transactions.ts";
 
 export interface QueueWorld {
   readonly tables: Tables;
@@ -25,7 +25,7 @@ export interface QueueWorld {
   readonly isWorkflow: (of: WorkflowRef) => boolean;
 }
 
-export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
+export function createQueues(world: QueueWorld, shared: SharedChanges): Queues {
   const { tables, now } = world;
   const rowOf = (of: QueueRef): QueueRow =>
     tables.queue.get(queueKey(of)) ?? { ...of, pause: null, limits: UNLIMITED, bucket: null };
@@ -36,19 +36,19 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
 
   return Object.freeze({
     pause: (of: QueueRef, reason: string) =>
-      run(() => {
+      claimsOver(shared, () => {
         const row = rowOf(of);
         const pause = row.pause ?? { since: now(), reason };
         tables.queue.put({ ...row, pause });
         return pause;
       }),
     resume: (of: QueueRef) =>
-      run(() => {
+      shared.run(() => {
         tables.queue.put({ ...rowOf(of), pause: null });
         return lanesOf(of).map(({ lane }) => lane);
       }),
     setLimits: (of: QueueRef, limits: QueueLimits) =>
-      run(() => {
+      claimsOver(shared, () => {
         const row = rowOf(of);
         const { rate } = limits;
         const tokens = Math.min(row.bucket?.tokens ?? Number.POSITIVE_INFINITY, rate?.burst ?? 0);
@@ -56,27 +56,52 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
         tables.queue.put({ ...row, limits, bucket });
         return lanesOf(of).map(({ lane }) => lane);
       }),
-    pauseWorkflow: (of: WorkflowRef, reason: string) =>
-      run(() => {
-        if (!world.isWorkflow(of)) return null;
-        const known = tables.pausedWorkflow.get(workflowKey(of));
-        const pause = known?.pause ?? { since: now(), reason };
-        tables.pausedWorkflow.put({ ...of, pause });
-        for (const row of tables.ready.all())
-          if (isOf(tables, row, of)) tables.ready.put({ ...row, paused: true });
-        return pause;
-      }),
-    resumeWorkflow: (of: WorkflowRef) =>
-      run((transaction) => {
-        const known = tables.pausedWorkflow.get(workflowKey(of));
-        if (known) tables.pausedWorkflow.removeRow(known);
-        const held = tables.ready.all().filter((row) => row.paused && isOf(tables, row, of));
-        // Ordered as if they had become ready now, in their order.
-        for (const [number, row] of held.sort(byAge).entries())
-          tables.ready.put({ ...row, paused: false, transaction, number });
-        return [...new Set(held.map(({ lane }) => lane))];
-      }),
+    async pauseWorkflow(of: WorkflowRef, reason: string) {
+      const { changed } = await shared.runEverywhere(
+        () => {
+          if (!world.isWorkflow(of)) return null;
+          const known = tables.pausedWorkflow.get(workflowKey(of));
+          const pause = known?.pause ?? { since: now(), reason };
+          tables.pausedWorkflow.put({ ...of, pause });
+          return pause;
+        },
+        (rows, transaction) => moveReady(rows.tables, of, transaction),
+      );
+      return changed;
+    },
+    async resumeWorkflow(of: WorkflowRef) {
+      const { followed } = await shared.runEverywhere(
+        () => {
+          const known = tables.pausedWorkflow.get(workflowKey(of));
+          if (known) tables.pausedWorkflow.removeRow(known);
+        },
+        (rows, transaction) => moveReady(rows.tables, of, transaction),
+      );
+      return [...new Set(followed.flat())];
+    },
   } satisfies Queues);
+}
+
+/** Also waits for the claims that are in progress in other shards. */
+async function claimsOver<T>(shared: SharedChanges, change: () => T): Promise<T> {
+  return (await shared.runEverywhere(change, () => undefined)).changed;
+}
+
+/**
+ * Takes the ready rows of a paused workflow out of their lanes, or brings them back. Returns the
+ * lanes that have received some.
+ */
+function moveReady(tables: Tables, of: WorkflowRef, transaction: number): readonly number[] {
+  const rows = tables.ready.all().filter((row) => isOf(tables, row, of));
+  if (tables.pausedWorkflow.get(workflowKey(of))) {
+    for (const row of rows) tables.ready.put({ ...row, paused: true });
+    return [];
+  }
+  const held = rows.filter(({ paused }) => paused).sort(byAge);
+  // Ordered as if they had become ready now, in their order.
+  for (const [number, row] of held.entries())
+    tables.ready.put({ ...row, paused: false, transaction, number });
+  return [...new Set(held.map(({ lane }) => lane))];
 }
 
 function isOf(tables: Tables, { runId }: ReadyRow, of: WorkflowRef): boolean {

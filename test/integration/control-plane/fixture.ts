@@ -17,6 +17,7 @@ import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import { shardsOf } from "../../../server/store/shards.ts";
 import type { RunRef, Store } from "../../../server/store/store.ts";
 import { quietLog, type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import { moveGrant } from "../../support/pages.ts";
@@ -44,6 +45,7 @@ export async function openQuietPlane(
   const store = wrap(createPostgresStore({ connectionString, log: quietLog }));
   const plane: ControlPlane = createControlPlane({
     store,
+    shards: shardsOf([store]),
     inbox: store.inbox,
     clock: systemClock,
     random: systemRandom,
