@@ -39,13 +39,17 @@ import { checkDefinition } from "./expressions/definition-expressions.ts";
 import type { IdentityConfig } from "./identity-config.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
 import { RPC_DEFAULTS, type RpcConfig } from "./rpc-config.ts";
+import { createPlaceOfKey } from "./scheduler/run-id.ts";
+import type { WholeStore } from "./store/all-shards.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./store/postgres/database-schema.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate, requireMigrated } from "./store/postgres/migrate.ts";
 import { MIGRATIONS } from "./store/postgres/migrations-folder.ts";
-import { createPostgresStore } from "./store/postgres/postgres-store.ts";
-import { shardsOf } from "./store/shards.ts";
+import { createPostgresShards } from "./store/postgres/postgres-store.ts";
+import { shardPlaces } from "./store/postgres/shard-address.ts";
+import type { Shards } from "./store/shards.ts";
 import type { Store } from "./store/store.ts";
+import { wholeStore } from "./store/whole-store.ts";
 import { createSupervisorHealth, type SupervisorHealth } from "./supervisor/health.ts";
 import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
 import { observeGauges, observeProcess } from "./telemetry/gauges.ts";
@@ -140,10 +144,14 @@ interface RunningSupervisor {
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   return starting(options, async ({ log, closers, settings, circuits }) => {
-    const { connectionString, store } = await openStore(options, { log, closers, settings });
+    const { connectionString, shards, store } = await openStore(options, {
+      log,
+      closers,
+      settings,
+    });
     const { address, supervisor } = options;
     const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
-    const of = { store, log, settings, circuits, address, supervision };
+    const of = { shards, store, log, settings, circuits, address, supervision };
     const opened = await openPlane(options, of, closers);
     const { plane, metrics, supervisorHealth, sink } = opened;
     const rpc = createRpcServer({
@@ -187,11 +195,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 export async function startSupervisor(options: SupervisorOptions): Promise<RunningSupervisor> {
   return starting(options, async ({ log, closers, settings, circuits }) => {
-    const { store } = await openStore(options, { log, closers, settings });
+    const { shards, store } = await openStore(options, { log, closers, settings });
     const { region, standby = false, listen } = options;
     const regions = region === undefined ? null : [await regionNamed(store, region)];
     const supervision = { regions, standby };
-    const of = { store, log, settings, circuits, address: "supervisor", supervision };
+    const of = { shards, store, log, settings, circuits, address: "supervisor", supervision };
     const { plane, metrics, supervisorHealth } = await openPlane(options, of, closers);
     if (listen === undefined) return { address: null };
     const port = createPagesPort(
@@ -261,15 +269,17 @@ async function openStore(
   await prepare(directConnectionString, { folder: MIGRATIONS, schema });
   const { polledMs, ownerLostMs } = settings;
   const times = { polledMs, ownerLostMs };
-  const store = createPostgresStore({
-    connectionString,
-    directConnectionString,
-    schema,
-    log,
-    times,
-  });
+  const places = await shardPlaces(directConnectionString, schema);
+  const shards = createPostgresShards(
+    places.map(({ schema: own, address }) => {
+      const reached = address ?? connectionString;
+      const direct = address ?? directConnectionString;
+      return { connectionString: reached, directConnectionString: direct, schema: own, log, times };
+    }),
+  );
+  const store = wholeStore(shards, createPlaceOfKey());
   closers.push(() => store.close());
-  return { connectionString, store };
+  return { connectionString, shards, store };
 }
 
 interface Opened {
@@ -283,7 +293,8 @@ interface Opened {
 async function openPlane(
   { allowLocalWebhooks: allowLocal = false, ...options }: ProcessOptions,
   of: {
-    readonly store: Store;
+    readonly shards: Shards<Store>;
+    readonly store: WholeStore;
     readonly log: Logger;
     readonly settings: SupervisorConfig;
     readonly circuits: CircuitSettings;
@@ -298,7 +309,6 @@ async function openPlane(
   const measures = createMeasures(metrics, systemClock);
   const plane = createControlPlane({
     ...rest,
-    shards: shardsOf([rest.store]),
     clock: systemClock,
     random: systemRandom,
     isRetryable,
@@ -380,7 +390,7 @@ async function regionNamed({ lists }: Pick<Store, "lists">, name: string): Promi
 
 function supervisorPages(
   { ownership }: ControlPlane,
-  store: Store,
+  store: WholeStore,
   { metrics, supervisorHealth }: Omit<Opened, "plane" | "sink">,
 ): Pages {
   const ready = async (): Promise<void> => {

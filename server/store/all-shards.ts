@@ -9,7 +9,6 @@ import type { Namespaces, NamespaceUse } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
 import type { Outbox } from "./outbox.ts";
 import { noneOverdue, type Overdue, type OverdueOf, type UnownedRegion } from "./overdue.ts";
-import { partitionOf } from "./partition.ts";
 import type { Reads } from "./reads.ts";
 import type { RunId } from "./run-head.ts";
 import type { OccurrenceRecord, Schedules } from "./schedules.ts";
@@ -52,7 +51,7 @@ export interface AllShards extends Omit<EngineStore, OfOneShard> {
 export interface WholeStore extends AllShards, OperatorStore {}
 
 /** A schedule is in the place of its name. */
-type PlaceOfSchedule = (namespaceId: number, name: string) => number;
+export type PlaceOfSchedule = (namespaceId: number, name: string) => number;
 
 export function allShards(
   shards: Shards<EngineStore>,
@@ -67,8 +66,8 @@ export function allShards(
       const parts = divide(shards, wanted, ({ runId }) => runId);
       return joined(await Promise.all(parts.map(([store, of]) => store.facts(of))));
     },
-    claimEscalation: (claim, audit) => ofRun(shards, claim.runId).claimEscalation(claim, audit),
-    releaseEscalation: (claim, audit) => ofRun(shards, claim.runId).releaseEscalation(claim, audit),
+    claimEscalation: (claim, audit) => shards.ofRun(claim.runId).claimEscalation(claim, audit),
+    releaseEscalation: (claim, audit) => shards.ofRun(claim.runId).releaseEscalation(claim, audit),
     outbox: home.outbox,
     queues,
     pins,
@@ -97,17 +96,12 @@ export function allShards(
   } satisfies AllShards);
 }
 
-/** The shard of a run follows from its id alone, whatever its region. */
-function ofRun(shards: Shards<EngineStore>, runId: RunId): EngineStore {
-  return shards.of(partitionOf(0, runId));
-}
-
 function divide<One>(
   shards: Shards<EngineStore>,
   all: readonly One[],
   runIdOf: (one: One) => RunId,
 ): readonly (readonly [EngineStore, readonly One[]])[] {
-  return [...Map.groupBy(all, (one) => ofRun(shards, runIdOf(one)))];
+  return [...Map.groupBy(all, (one) => shards.ofRun(runIdOf(one)))];
 }
 
 function joined<K, V>(parts: readonly ReadonlyMap<K, V>[]): ReadonlyMap<K, V> {
@@ -118,17 +112,17 @@ function readsOf(shards: Shards<EngineStore>): Reads {
   const { all, home } = shards;
   return Object.freeze({
     async findRun(namespaceId, by) {
-      if ("runId" in by) return ofRun(shards, by.runId).reads.findRun(namespaceId, by);
+      if ("runId" in by) return shards.ofRun(by.runId).reads.findRun(namespaceId, by);
       // The run is where its concurrency key is, if it has one. A key that has expired may name a
       // run in one shard, and a newer one in another.
       const found = await Promise.all(all.map(({ reads }) => reads.findRun(namespaceId, by)));
       const runs = found.filter((run) => run !== null);
       return runs.sort((a, b) => (a.runId < b.runId ? 1 : -1))[0] ?? null;
     },
-    runDetail: (runId, wanted) => ofRun(shards, runId).reads.runDetail(runId, wanted),
-    runItems: (runId, page) => ofRun(shards, runId).reads.runItems(runId, page),
-    changedInputs: (runId) => ofRun(shards, runId).reads.changedInputs(runId),
-    runLiveness: (runId) => ofRun(shards, runId).reads.runLiveness(runId),
+    runDetail: (runId, wanted) => shards.ofRun(runId).reads.runDetail(runId, wanted),
+    runItems: (runId, page) => shards.ofRun(runId).reads.runItems(runId, page),
+    changedInputs: (runId) => shards.ofRun(runId).reads.changedInputs(runId),
+    runLiveness: (runId) => shards.ofRun(runId).reads.runLiveness(runId),
     async tracedRuns(runs) {
       const parts = divide(shards, runs, (runId) => runId);
       return joined(await Promise.all(parts.map(([{ reads }, of]) => reads.tracedRuns(of))));
@@ -166,7 +160,7 @@ async function withRunStates(
   occurrences: readonly OccurrenceRecord[],
 ): Promise<readonly OccurrenceRecord[]> {
   const isElsewhere = ({ runId, runState }: OccurrenceRecord): boolean =>
-    runId !== null && runState === null && ofRun(shards, runId) !== store;
+    runId !== null && runState === null && shards.ofRun(runId) !== store;
   if (!occurrences.some(isElsewhere)) return occurrences;
   const schedules = await store.schedules.byId(ids);
   return Promise.all(
@@ -174,7 +168,7 @@ async function withRunStates(
       const namespace = schedules.find(({ id }) => id === one.scheduleId)?.namespace;
       const { runId } = one;
       if (!namespace || runId === null || !isElsewhere(one)) return one;
-      const run = await ofRun(shards, runId).reads.findRun(namespace.id, { runId });
+      const run = await shards.ofRun(runId).reads.findRun(namespace.id, { runId });
       return { ...one, runState: run?.state ?? null };
     }),
   );
@@ -226,7 +220,7 @@ function namespacesOf(shards: Shards<EngineStore>): AllShards["namespaces"] {
       return own.map((use) => summed(use, others.flat()));
     },
     eraseRun: (namespaceId, runId, audit) =>
-      ofRun(shards, runId).namespaces.eraseRun(namespaceId, runId, audit),
+      shards.ofRun(runId).namespaces.eraseRun(namespaceId, runId, audit),
   } satisfies AllShards["namespaces"]);
 }
 

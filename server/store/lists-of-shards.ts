@@ -18,7 +18,6 @@ import {
   sumOf,
 } from "./merge-pages.ts";
 import type { OperatorStore } from "./operator-store.ts";
-import { partitionOf } from "./partition.ts";
 import type { RunRecord } from "./reads.ts";
 import type { RunId } from "./run-head.ts";
 import type { Shards } from "./shards.ts";
@@ -99,9 +98,7 @@ export function listsOfShards(shards: Shards<Pick<OperatorStore, "lists">>): Lis
     async approvals(wanted) {
       const found = await Promise.all(
         shards.all.map((shard) =>
-          shard.lists.approvals(
-            wanted.filter(({ runId }) => shards.of(partitionOf(0, runId)) === shard),
-          ),
+          shard.lists.approvals(wanted.filter(({ runId }) => shards.ofRun(runId) === shard)),
         ),
       );
       return new Map(found.flatMap((of) => [...of]));

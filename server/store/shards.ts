@@ -1,7 +1,8 @@
 // A store may be divided into shards, each with the partitions of one remainder (shardOf). A
 // transaction is within one shard. A shard is a schema with all tables that runs need, on a node of
 // its own; a store on plain PostgreSQL is one shard.
-import { SHARDS_MAX, shardOf } from "./partition.ts";
+import { partitionOf, SHARDS_MAX, shardOf } from "./partition.ts";
+import type { RunId } from "./run-head.ts";
 
 /** What exists once for each shard, in the order of their numbers. */
 export interface Shards<T> {
@@ -10,6 +11,8 @@ export interface Shards<T> {
   readonly home: T;
   /** The shard of this partition. */
   of(partition: number): T;
+  /** The shard of this run, which follows from its id alone, whatever its region. */
+  ofRun(runId: RunId): T;
   map<U>(make: (one: T, number: number) => U): Shards<U>;
 }
 
@@ -22,6 +25,7 @@ export function shardsOf<T>(all: readonly T[]): Shards<T> {
     all,
     home,
     of: (partition: number) => all[shardOf(partition, all.length)] ?? home,
+    ofRun: (runId: RunId) => all[shardOf(partitionOf(0, runId), all.length)] ?? home,
     map: <U>(make: (one: T, number: number) => U) => shardsOf(all.map(make)),
   });
 }

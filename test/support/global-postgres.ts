@@ -21,6 +21,7 @@ import type { TestProject } from "vitest/node";
 import { createEmbeddedPostgres, stopAbandonedPostgres } from "../../dev-postgres/postgres.ts";
 import { migrate } from "../../server/store/postgres/migrate.ts";
 import { citusUrl, makeCitusTemplate } from "./citus.ts";
+import { createViewsOverShards, testShards } from "./test-shards.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -96,7 +97,8 @@ async function makeTemplate(serverUrl: string): Promise<void> {
   await client.end();
   const url = new URL(serverUrl);
   url.pathname = templateDatabase;
-  await migrate(url.href, { folder: migrationsFolder });
+  await migrate(url.href, { folder: migrationsFolder, shards: testShards });
+  if (testShards > 1) await createViewsOverShards(url.href, testShards);
 }
 
 /** Folders of ours whose process is gone. A number that is used again only delays this. */

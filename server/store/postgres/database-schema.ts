@@ -12,11 +12,15 @@ export const DATABASE_SCHEMA = "drover";
  * are few and seldom change. A server writes them through the first shard.
  */
 const SHARED_TABLES: ReadonlySet<string> = new Set([
+  "circuit",
+  "circuit_outage",
+  "circuit_version",
   "cordon",
   "definition",
   "hook",
   "lane",
   "namespace",
+  "next_circuit_version",
   "paused_workflow",
   "queue",
   "region",

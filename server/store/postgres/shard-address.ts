@@ -17,7 +17,8 @@ export interface ShardAddress {
 
 export interface ShardPlace {
   readonly schema: string;
-  readonly address: ShardAddress;
+  /** null: where the store is, as given. */
+  readonly address: ShardAddress | null;
 }
 
 interface Owner {
@@ -74,7 +75,7 @@ export async function shardPlaces(
     const places: ShardPlace[] = [];
     for (const of of shards.length === 0 ? [schema] : shards) {
       const owner = isCitus ? await ownerOf(client, of) : null;
-      const address = owner === null ? fixedAddress(url) : movingAddress(url, of, owner);
+      const address = owner === null ? null : movingAddress(url, of, owner);
       places.push({ schema: of, address });
     }
     return places;

@@ -1,0 +1,31 @@
+/**
+ * The number of shards of the databases of tests: 1, or DROVER_SHARDS.
+ *
+ *     DROVER_SHARDS=2 npx vitest run test/integration/api
+ *
+ * Tests that look into tables find those of all shards together in views of the schema `drover`.
+ */
+import { Client } from "pg";
+import { DATABASE_SCHEMA, shardSchema } from "../../server/store/postgres/database-schema.ts";
+
+export const testShards = Number(process.env.DROVER_SHARDS ?? "1");
+
+export async function createViewsOverShards(url: string, shards: number): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  const { rows } = await client.query<{ name: string }>(
+    `select c.relname as name
+     from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+     where n.nspname = $1 and c.relkind in ('r', 'p', 'v') and not c.relispartition
+       and c.relname <> 'drover_migration'`,
+    [shardSchema(DATABASE_SCHEMA, 0)],
+  );
+  for (const { name } of rows) {
+    const parts = Array.from(
+      { length: shards },
+      (_, shard) => `select * from ${shardSchema(DATABASE_SCHEMA, shard)}.${name}`,
+    );
+    await client.query(`create view ${DATABASE_SCHEMA}.${name} as ${parts.join(" union all ")}`);
+  }
+  await client.end();
+}
