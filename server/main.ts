@@ -39,6 +39,7 @@ import { checkDefinition } from "./expressions/definition-expressions.ts";
 import type { IdentityConfig } from "./identity-config.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
 import { RPC_DEFAULTS, type RpcConfig } from "./rpc-config.ts";
+import { createPlaceOfSchedule } from "./scheduler/cron/schedule-control.ts";
 import { createPlaceOfKey } from "./scheduler/run-id.ts";
 import type { WholeStore } from "./store/all-shards.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./store/postgres/database-schema.ts";
@@ -277,7 +278,7 @@ async function openStore(
       return { connectionString: reached, directConnectionString: direct, schema: own, log, times };
     }),
   );
-  const store = wholeStore(shards, createPlaceOfKey());
+  const store = wholeStore(shards, createPlaceOfSchedule(createPlaceOfKey()));
   closers.push(() => store.close());
   return { connectionString, shards, store };
 }

@@ -35,6 +35,8 @@ declare module "vitest" {
 }
 
 export const templateDatabase = "drover_template";
+/** Of a store with several shards, if DROVER_SHARDS asks for them. */
+export const shardsTemplateDatabase = "drover_template_shards";
 const prefix = "drover-test-";
 /**
  * Where databases of tests are: in memory where there is room. They are thousands of files that are
@@ -59,7 +61,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
   try {
     const { connectionString, adminConnectionString } = await postgres.start();
-    await makeTemplate(connectionString);
+    await makeTemplate(connectionString, templateDatabase, 1);
+    if (testShards > 1) await makeTemplate(connectionString, shardsTemplateDatabase, testShards);
     project.provide("testServerUrl", connectionString);
     project.provide("testAdminUrl", adminConnectionString);
     project.provide(
@@ -90,15 +93,15 @@ function hasRoom(): boolean {
   return bavail * bsize >= ROOM_BYTES;
 }
 
-async function makeTemplate(serverUrl: string): Promise<void> {
+async function makeTemplate(serverUrl: string, name: string, shards: number): Promise<void> {
   const client = new Client({ connectionString: serverUrl });
   await client.connect();
-  await client.query(`create database ${templateDatabase}`);
+  await client.query(`create database ${name}`);
   await client.end();
   const url = new URL(serverUrl);
-  url.pathname = templateDatabase;
-  await migrate(url.href, { folder: migrationsFolder, shards: testShards });
-  if (testShards > 1) await createViewsOverShards(url.href, testShards);
+  url.pathname = name;
+  await migrate(url.href, { folder: migrationsFolder, shards });
+  if (shards > 1) await createViewsOverShards(url.href, shards);
 }
 
 /** Folders of ours whose process is gone. A number that is used again only delays this. */

@@ -9,7 +9,8 @@ import { randomBytes } from "node:crypto";
 import { Client } from "pg";
 import { inject } from "vitest";
 import { citusUrl, cloneCitus } from "./citus.ts";
-import { templateDatabase } from "./global-postgres.ts";
+import { shardsTemplateDatabase, templateDatabase } from "./global-postgres.ts";
+import { testShards } from "./test-shards.ts";
 
 export interface TestDatabase {
   readonly connectionString: string;
@@ -20,22 +21,26 @@ export interface TestDatabase {
 /** PostgreSQL refuses to clone a database that is being cloned. */
 const cloneLockKey = 7_311_002;
 
-/** `empty` gives a database without any tables. */
+/**
+ * `empty` gives a database without any tables, `shards` one of as many shards as DROVER_SHARDS says
+ * (test-shards.ts).
+ */
 export async function createTestDatabase({
   empty = false,
+  shards = false,
 }: {
   empty?: boolean;
+  shards?: boolean;
 } = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString("hex")}`;
   const citusTemplate = inject("citusTemplateUrl");
   if (citusUrl !== undefined && citusTemplate !== undefined && !empty)
     return cloneCitus(citusUrl, citusTemplate, name);
   const serverUrl = inject("testServerUrl");
+  const migrated = shards && testShards > 1 ? shardsTemplateDatabase : templateDatabase;
   await onServer(serverUrl, async (client) => {
     await client.query("select pg_advisory_lock($1)", [cloneLockKey]);
-    await client.query(
-      `create database ${name} template ${empty ? "template0" : templateDatabase}`,
-    );
+    await client.query(`create database ${name} template ${empty ? "template0" : migrated}`);
   });
   const url = new URL(serverUrl);
   url.pathname = name;
