@@ -989,6 +989,7 @@ create table drover.partition_history (
   partition smallint not null,
   epoch bigint not null,
   node uuid not null,
+  process uuid,
   address text,
   why smallint not null,
   taken_at timestamptz not null,
@@ -996,6 +997,7 @@ create table drover.partition_history (
   primary key (partition, epoch)
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
+comment on column drover.partition_history.process is 'null: the node had left before it could be recorded, as its address.';
 comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
 comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
 

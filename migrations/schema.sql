@@ -555,6 +555,7 @@ create table drover.partition_history (
   partition smallint not null,
   epoch bigint not null,
   node uuid not null,
+  process uuid,
   address text,
   why smallint not null,
   taken_at timestamp with time zone not null,
@@ -1530,6 +1531,7 @@ comment on column drover.outbox.deadline_at is 'Until when the approval waits; n
 comment on function drover.page_hex(text text) is 'A session as pages store it, in hex.';
 comment on function drover.page_json(text text) is 'A page as jsonb. What jsonb cannot contain becomes U+FFFD.';
 comment on function drover.page_of(step_key integer) is 'The number of the page of a step key (512 * item + step; item 0: a step outside a map). A page has 32 steps, or one item.';
+comment on column drover.partition_history.process is 'null: the node had left before it could be recorded, as its address.';
 comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
 comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
 comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows say so.';

@@ -82,6 +82,7 @@ import type { Measures } from "./telemetry/measures.ts";
 import { spanLines } from "./telemetry/span-lines.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracing, type Tracing } from "./telemetry/traces/tracing.ts";
+import { randomUuid } from "./uuid.ts";
 
 /** The supervision of a server: all regions, shared with all other nodes that supervise. */
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
@@ -252,6 +253,8 @@ function worldOf(options: ControlPlaneOptions) {
     options,
     shards,
     settings,
+    /** By which it is known in all shards. */
+    process: shards.all.length > 1 ? randomUuid(options.random) : undefined,
     placeOfKey: createPlaceOfKey(options.partitions),
     /** The same options with the patient clock. */
     patient: { ...options, clock: patient },
@@ -402,6 +405,7 @@ function supervisorOf(world: World, engine: Engine, schedule: Schedule) {
     ...patient,
     settings,
     shard,
+    process: world.process,
     supervision: patient.supervision ?? EMBEDDED,
     partitions: patient.partitions,
     onTaken: subjects.takenPartitions.publish,
@@ -488,7 +492,7 @@ function wakeAll(engines: Shards<Engine>, supervisors: Shards<Supervisor>) {
 
 /** Connects the parts of a shard with what others publish. */
 function subscribe(
-  { options, plans, traces, onError }: World,
+  { options, plans, traces, onError, shards }: World,
   dispatch: DispatchParts,
   engine: Engine,
   supervisor: Supervisor,
@@ -500,7 +504,10 @@ function subscribe(
   subjects.dueTimes.subscribe(timers.announce);
   subjects.takenPartitions.subscribe(timers.taken);
   subjects.commits.subscribe(
-    publisherOf({ ...options, store }, onError, {
+    publisherOf(options, onError, {
+      // A session calls all shards, and each of them has its row.
+      markSilent: async (silent) =>
+        void (await Promise.all(shards.all.map((one) => one.markSilent(silent)))),
       ...dispatch,
       traces,
       wake: wakeOf(engine, supervisor),

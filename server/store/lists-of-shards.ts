@@ -145,7 +145,7 @@ export function listsOfShards(shards: Shards<Pick<OperatorStore, "lists">>): Lis
       const pages = await each((one) => one.refusals(namespaceId, trigger, limit));
       const rows = mergeRows(
         pages.flat(),
-        ({ trigger: of, reason }) => `${of} ${reason}`,
+        ({ trigger: of, reason, message }) => JSON.stringify([of, reason, message]),
         (one, other) => {
           const [newer, older] = one.lastAt < other.lastAt ? [other, one] : [one, other];
           const firstAt = earliest(one.firstAt, other.firstAt) ?? newer.firstAt;

@@ -82,7 +82,7 @@ export function operatorsOfShards(
     async supervisors() {
       const nodes = mergeRows(
         (await each((one) => one.supervisors())).flat(),
-        ({ process }) => process,
+        ({ node }) => node,
         (one, other) => ({
           ...one,
           lastSeenAt: Math.min(one.lastSeenAt, other.lastSeenAt),

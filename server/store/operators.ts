@@ -241,9 +241,8 @@ export interface HandOverPage {
 }
 
 export interface SupervisorRecord {
+  /** Of a store with several shards: its process, the same in all of them. */
   readonly node: string;
-  /** Of a store with several shards: the same for all of its nodes. Else `node`. */
-  readonly process: string;
   readonly address: string;
   readonly startedAt: EpochMs;
   readonly lastSeenAt: EpochMs;

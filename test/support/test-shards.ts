@@ -11,6 +11,15 @@ import { DATABASE_SCHEMA, shardSchema } from "../../server/store/postgres/databa
 
 export const testShards = Number(process.env.DROVER_SHARDS ?? "1");
 
+/** The schema for rows that a test may add to any shard. */
+export const writtenSchema = testShards > 1 ? shardSchema(DATABASE_SCHEMA, 0) : DATABASE_SCHEMA;
+
+/** The schemas whose tables have the rows of runs. */
+export const runSchemas: readonly string[] =
+  testShards > 1
+    ? Array.from({ length: testShards }, (_, shard) => shardSchema(DATABASE_SCHEMA, shard))
+    : [DATABASE_SCHEMA];
+
 export async function createViewsOverShards(url: string, shards: number): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

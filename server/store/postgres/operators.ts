@@ -208,16 +208,15 @@ function listNodes(
 ): Promise<readonly SupervisorRecord[]> {
   return query<{
     id: string;
-    process: string;
     address: string;
     started_at: EpochMs;
     last_seen_at: EpochMs;
     alive: boolean;
     partitions: number;
   }>("list_nodes", { owner_lost: ownerLostMs, limit: SUPERVISORS_MAX }).then((rows) =>
-    rows.map(({ id: node, process, address, alive, partitions, ...row }) => {
+    rows.map(({ id: node, address, alive, partitions, ...row }) => {
       const { started_at: startedAt, last_seen_at: lastSeenAt } = row;
-      return { node, process, address, startedAt, lastSeenAt, alive, partitions };
+      return { node, address, startedAt, lastSeenAt, alive, partitions };
     }),
   );
 }

@@ -14,6 +14,7 @@ import { createAgent } from "../../../sdk/typescript/agent.ts";
 import { PermanentError } from "../../../sdk/typescript/task-errors.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { writtenSchema } from "../../support/test-shards.ts";
 import { until } from "../../support/until.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { AGENT, RUN_ID, signal, startWorld } from "./rpc-world.ts";
@@ -95,7 +96,7 @@ test("runs per second: the burst starts, the next is told when", async () => {
   expect(await rows()).toEqual(before);
 });
 
-const estimated = `insert into drover.namespace_use
+const estimated = `insert into ${writtenSchema}.namespace_use
    select id, $1, now() from drover.namespace where name = $2
    on conflict (namespace_id) do update set storage_bytes = excluded.storage_bytes`;
 

@@ -119,7 +119,7 @@ with page as (
 used as materialized (
   select u.id, u.name, u.used from drover.region_use as u
 )
-select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, p.node, n.address,
+select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, coalesce(n.process, p.node) as node, n.address,
   n.last_seen_at,
   coalesce(n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond', false) as watched,
     o.overdue_at
@@ -147,7 +147,7 @@ order by p.partition;
 --   :last_epoch bigint (the last row of the previous page; null: the first page), :limit integer.
 -- Result: address is null if the node had left, left_at while the owner still has the partition.
 -- Note: There are few rows, so any plan will do.
-select h.partition, h.epoch, h.node, h.address, h.why, h.taken_at, h.left_at
+select h.partition, h.epoch, coalesce(h.process, h.node) as node, h.address, h.why, h.taken_at, h.left_at
 from drover.partition_history as h
 where (:partition::integer is null or h.partition = :partition::integer)
   and (:last_taken_at::bigint is null or (h.taken_at, -h.partition::integer, h.epoch)
@@ -159,7 +159,7 @@ limit :limit::integer;
 -- Purpose: Lists the nodes that were seen in the last minute, in the order in which they joined.
 -- Params: :owner_lost integer (ms; a node seen within this time is alive), :limit integer.
 -- Note: There is one row for each process, so any plan will do.
-select n.id, n.process, n.address, n.started_at, n.last_seen_at,
+select n.process as id, n.address, n.started_at, n.last_seen_at,
   n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond' as alive,
   (select count(*) from drover.partition_lease as p where p.node = n.id)::integer as partitions
 from drover.node as n

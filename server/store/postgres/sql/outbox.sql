@@ -152,7 +152,7 @@ where d.id = u.id and d.tries = u.tries and d.state = :delivery_state.pending;
 -- Params: :namespace_id integer, :states smallint[] (codes; empty: all), :hook text (null: all),
 --   :created_at bigint (ms since 1970) and :id uuid (the last delivery of the previous page; null: the first
 --   page), :limit integer.
--- Plan: delivery_by_namespace, delivery by key.
+-- Plan: delivery_by_namespace.
 select d.id, d.hook, d.url, d.kind, d.count, d.run_id, d.n, d.state, d.tries, d.error, d.created_at,
   d.ended_at, d.next_try_at
 from drover.delivery as d

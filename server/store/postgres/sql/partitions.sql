@@ -148,8 +148,8 @@ trimmed as (
   where h.partition = t.partition and h.epoch <= t.epoch - :hand_overs_max::integer
 ),
 noted as (
-  insert into drover.partition_history (partition, epoch, node, address, why, taken_at)
-  select t.partition, t.epoch, :node::uuid, n.address,
+  insert into drover.partition_history (partition, epoch, node, process, address, why, taken_at)
+  select t.partition, t.epoch, :node::uuid, n.process, n.address,
     case when b.epoch = 0 then :hand_over_why.first when b.node is null then :hand_over_why.given-back
       else :hand_over_why.lost end,
     f.at_ms
@@ -159,7 +159,7 @@ noted as (
   left join drover.node as n on n.id = :node::uuid
   -- A row that the history has already must not prevent the take-over.
   on conflict (partition, epoch) do update
-  set node = excluded.node, address = excluded.address, why = excluded.why,
+  set node = excluded.node, process = excluded.process, address = excluded.address, why = excluded.why,
     taken_at = excluded.taken_at, left_at = null
 )
 select t.partition, t.epoch from taken as t;
