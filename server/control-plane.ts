@@ -69,6 +69,7 @@ import type { CircuitSnapshot } from "./store/circuits.ts";
 import type { Outside } from "./store/due.ts";
 import type { HandlerLogs } from "./store/handler-logs.ts";
 import type { InboxRows } from "./store/inbox.ts";
+import { shardOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { Shards } from "./store/shards.ts";
 import type { EngineStore, SessionLease, Tx } from "./store/store.ts";
@@ -112,7 +113,7 @@ export interface ControlPlaneOptions {
   readonly measures?: Measures;
   /** What this process watches; left out: all, as a server with its supervisor embedded. */
   readonly supervision?: Supervision;
-  /** The partitions that exist, of one shard; left out: all of every region. */
+  /** The partitions that exist; left out: all of every region. */
   readonly partitions?: readonly number[];
   /** Left out: the defaults. */
   readonly settings?: SupervisorConfig;
@@ -174,7 +175,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const engines = world.shards.map((store, number) => engineOf(world, dispatch, store, number));
   const advance = routeEvents(engines.map((one) => one.advance));
   const schedule = scheduleOf(world, engines);
-  const supervisors = engines.map((engine) => supervisorOf(world, engine, schedule));
+  const cron = engines.map(({ occurrenceOptions }) => {
+    return { ...occurrenceOptions, beginElsewhere: schedule.submit };
+  });
+  const occurrences = cron.map(createOccurrences);
+  const supervisors = engines.map((engine, number) =>
+    supervisorOf(world, engine, schedule, occurrences.of(number).beginDue),
+  );
   for (const [number, engine] of engines.all.entries()) {
     const supervisor = supervisors.of(number);
     subscribe(world, dispatch, engine, supervisor);
@@ -197,7 +204,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       schedule,
       rateLimit,
       typical: world.typical,
-      shards: engines.map((one) => one.occurrenceOptions),
+      shards: cron,
       placeOfKey: world.placeOfKey,
       runWatchers: dispatch.runWatchers,
       wake: wakeAll(engines, supervisors),
@@ -206,8 +213,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     dispatcher: options.measures?.dispatcher(calls.dispatcher) ?? calls.dispatcher,
     parked: dispatch.waiters.count,
     shards: supervisors.map((supervisor, number) => {
-      const { advance: own, occurrences } = engines.of(number);
-      return { ...supervisor, advance: own, beginDue: occurrences.beginDue };
+      const { beginDue } = occurrences.of(number);
+      return { ...supervisor, advance: engines.of(number).advance, beginDue };
     }),
     advance,
     ownership: ownershipOf(supervisors),
@@ -234,7 +241,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
         logs,
         schedule,
         advance,
-        ...engines.all.map(({ occurrences }) => occurrences),
+        ...occurrences.all,
       ],
       traces,
     }),
@@ -371,7 +378,6 @@ function engineOf(world: World, dispatch: DispatchParts, store: EngineStore, num
     occurrenceOptions,
     advance: createAdvance(shared),
     starts: createRunStarts(starting),
-    occurrences: createOccurrences(occurrenceOptions),
   };
 }
 
@@ -394,11 +400,16 @@ function scheduleOf(world: World, engines: Shards<Engine>): Schedule {
 }
 
 /** What acts without a caller: it owns partitions, scans their timers, and keeps house. */
-function supervisorOf(world: World, engine: Engine, schedule: Schedule) {
+function supervisorOf(
+  world: World,
+  engine: Engine,
+  schedule: Schedule,
+  beginDue: Occurrences["beginDue"],
+) {
   const { options, settings, plans, failed, shards } = world;
   const { clock, log } = options;
   const { facts, incarnation } = options.store;
-  const { store, shard, advance, occurrences, shared, claims, subjects } = engine;
+  const { store, shard, advance, shared, claims, subjects } = engine;
   const patient = { ...world.patient, store };
   const quiet = createQuiet();
   const ownership = createOwnership({
@@ -407,7 +418,7 @@ function supervisorOf(world: World, engine: Engine, schedule: Schedule) {
     shard,
     process: world.process,
     supervision: patient.supervision ?? EMBEDDED,
-    partitions: patient.partitions,
+    partitions: patient.partitions?.filter((one) => shardOf(one, shard.count) === shard.number),
     onTaken: subjects.takenPartitions.publish,
     onLanes: (announced) => void claims.scan(announced),
     onDueTime: subjects.dueTimes.publish,
@@ -434,7 +445,7 @@ function supervisorOf(world: World, engine: Engine, schedule: Schedule) {
   const timers = createTimerScan({
     store,
     advance,
-    beginDue: occurrences.beginDue,
+    beginDue,
     clock,
     log,
     settings,

@@ -21,13 +21,13 @@ import type { Shards } from "../../store/shards.ts";
 import type { Namespace, Tx } from "../../store/store.ts";
 import { NOTHING_WRITTEN } from "../../store/written.ts";
 import { randomUuid } from "../../uuid.ts";
-import { commitAndPublish } from "../advance.ts";
 import { createItemFinder } from "../item-finder.ts";
 import { inPlace, type PlaceOfKey } from "../run-id.ts";
 import type { Scheduled, ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
   beginOccurrences,
+  commitOccurrences,
   concurrencyKeyOf,
   concurrencyOf,
   type OccurrenceOptions,
@@ -325,7 +325,7 @@ function placedBy(
 }
 
 async function trigger(
-  options: ScheduleOptions,
+  options: OccurrenceOptions,
   of: ScheduleName,
   requestId: string,
   audit: Audit,
@@ -333,10 +333,10 @@ async function trigger(
   const record = await find(options, of);
   const { id, name } = record;
   const template = await templateOf(createItemFinder(options), record);
-  const committed = await commitAndPublish(
+  const committed = await commitOccurrences(
     options,
     { name: "trigger-schedule", ...WAITS },
-    async (tx) => {
+    async (tx, begun) => {
       await lockAsRead(tx, of, record);
       const nominalTime = await freeTime(tx, id);
       const wanted: Wanted = {
@@ -351,7 +351,7 @@ async function trigger(
         // No caller can give this key to a run: such keys have no control characters.
         reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
       };
-      const started = await beginOccurrences(options, tx, [wanted]);
+      const started = await beginOccurrences(options, tx, [wanted], begun);
       const run = started.runs[0];
       const error = started.errors[0];
       if (error) throw error;
@@ -373,7 +373,7 @@ async function freeTime(tx: Tx, scheduleId: string): Promise<number> {
 }
 
 async function backfill(
-  options: ScheduleOptions,
+  options: OccurrenceOptions,
   request: BackfillRequest,
   audit: Audit,
 ): Promise<Backfilled> {
@@ -396,12 +396,15 @@ async function backfill(
       concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
     }),
   );
-  const committed = await commitAndPublish(options, { name: "backfill", ...WAITS }, async (tx) => {
+  const use = { name: "backfill", ...WAITS };
+  const committed = await commitOccurrences(options, use, async (tx, begun) => {
     await lockAsRead(tx, request, record);
     refuseFuture(until, tx.now);
-    if (dryRun)
-      return { ...NOTHING_WRITTEN, records: [], started: [], occurrences: await seen(tx, wanted) };
-    const { rows, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted);
+    if (dryRun) {
+      const occurrences = await seen(tx, wanted);
+      return { ...NOTHING_WRITTEN, records: [], started: [], occurrences, elsewhere: [] };
+    }
+    const { rows, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted, begun);
     if (rows.length > 0) await tx.writeOccurrences(rows);
     const occurrences = wanted.map(({ at, text }, place): BackfillTime => {
       const run = runs[place];

@@ -7,6 +7,10 @@
 //                → in time: started · overlapped · refused, in the order of their times
 //                → the next time is set
 //
+// If the concurrency key of the run belongs to another shard, the run begins there, between two such
+// transactions: the first one decides that it is due, and the second one records it. A key of the
+// occurrence makes that begin one run, however often it is repeated.
+//
 // An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
 // contains the epoch.
 
@@ -14,7 +18,8 @@ import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../../batching/bat
 import { type DueTimes, dueTimes, type MissedTimes } from "../../core/definition/calendar.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Concurrency } from "../../core/model/permits.ts";
-import { DroverError } from "../../errors.ts";
+import { DroverError, type Reason } from "../../errors.ts";
+import { ONLY_SHARD, shardOf } from "../../store/partition.ts";
 import {
   markSeries,
   type OccurrenceCause,
@@ -32,7 +37,7 @@ import type { Worked } from "../commit-summary.ts";
 import { fencedOf } from "../fence.ts";
 import { createItemFinder, type ItemFinder } from "../item-finder.ts";
 import type { ScheduleItem } from "../new-run.ts";
-import { accept, type ScheduleOptions } from "../schedule.ts";
+import { accept, type Schedule, type ScheduleOptions } from "../schedule.ts";
 import { calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 
 const FULL_AT = 100;
@@ -62,6 +67,8 @@ export interface Occurrences {
 export interface OccurrenceOptions extends ScheduleOptions {
   /** A next time was set: a timer scan may have to run sooner. */
   readonly announce: (dueAt: EpochMs) => void;
+  /** Begins a run whose place is in another shard; left out: the store is one shard. */
+  readonly beginElsewhere?: Schedule["submit"];
 }
 
 export function createOccurrences(options: OccurrenceOptions): Occurrences {
@@ -78,11 +85,20 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
       const ids = items.map(({ schedule }) => schedule.id);
       const templates = await templatesOf(options, await options.store.schedules.byId(ids));
       const use = { name: "occurrences", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
-      const committed = await commitAndPublish(options, use, (tx) =>
-        occurDue({ options, templates, wait }, tx, items),
-      );
-      if (committed.nextAt !== null) options.announce(committed.nextAt);
-      return committed.results;
+      const flush = async (some: readonly Item[], begun: BegunElsewhere): Promise<Flushed> => {
+        const committed = await commitAndPublish(options, use, (tx) =>
+          occurDue({ options, templates, wait, begun }, tx, some),
+        );
+        if (committed.nextAt !== null) options.announce(committed.nextAt);
+        return committed;
+      };
+      const first = await flush(items, NOTHING_BEGUN);
+      if (first.elsewhere.length === 0) return first.results;
+      const left = items.filter(({ schedule }) => first.due.has(schedule.id));
+      const begun = await beginElsewhere(options, first.elsewhere);
+      const second = await flush(left, { runs: begun, due: first.due });
+      const results = new Map(left.map((item, place) => [item, second.results[place]]));
+      return items.flatMap((item, place) => results.get(item) ?? first.results[place] ?? []);
     },
   });
   return Object.freeze({
@@ -135,8 +151,24 @@ export async function templateOf(
   }
 }
 
+/** What the transaction before has found due, and what has begun of it in other shards. */
+interface BegunElsewhere {
+  readonly runs: Begun;
+  /** By schedule. */
+  readonly due: ReadonlyMap<string, FoundDue>;
+}
+
+interface FoundDue {
+  readonly revision: number;
+  readonly next: ScheduleRecord["next"];
+  readonly due: DueTimes | null;
+}
+
+const NOTHING_BEGUN: BegunElsewhere = Object.freeze({ runs: new Map(), due: new Map() });
+
 interface Batch {
-  readonly options: ScheduleOptions;
+  readonly options: OccurrenceOptions;
+  readonly begun: BegunElsewhere;
   readonly templates: ReadonlyMap<string, Template>;
   readonly wait: boolean;
 }
@@ -145,10 +177,14 @@ interface Flushed extends Worked {
   readonly results: readonly ItemResult<OccurrenceAnswer>[];
   /** The earliest of the next times. */
   readonly nextAt: EpochMs | null;
+  /** What has to begin in other shards first. */
+  readonly elsewhere: readonly Wanted[];
+  /** Of the schedules of these. */
+  readonly due: ReadonlyMap<string, FoundDue>;
 }
 
 async function occurDue(
-  { options, templates, wait }: Batch,
+  { options, templates, wait, begun }: Batch,
   tx: Tx,
   items: readonly Item[],
 ): Promise<Flushed> {
@@ -162,15 +198,26 @@ async function occurDue(
     const item = asked.get(record.id);
     // The schedule was changed since it was read: it is read again.
     if (!item || template?.revision !== record.revision) return [];
-    return [{ record, template, actor: item.actor, due: dueOf(record, tx.now) }];
+    const due = foundBefore(record, begun.due.get(record.id)) ?? dueOf(record, tx.now);
+    return [{ record, template, actor: item.actor, due }];
   });
-  const worked = await handleAll(options, tx, ready);
-  const handled = new Map(
-    ready.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0]),
-  );
-  const toCome = ready.flatMap(({ due }) => due?.next?.wakeAt ?? []);
+  const { elsewhere, ...worked } = await handleAll(options, tx, ready, begun.runs);
+  const postponed = new Set(elsewhere.map(({ record }) => record.id));
+  const done = ready.filter(({ record }) => !postponed.has(record.id));
+  const handled = new Map<string, number>([
+    ...done.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0] as const),
+    // They stay due.
+    ...[...postponed].map((id) => [id, 0] as const),
+  ]);
+  const toCome = done.flatMap(({ due }) => due?.next?.wakeAt ?? []);
   return {
     ...worked,
+    elsewhere,
+    due: new Map(
+      ready.flatMap(({ record: { id, revision, next }, due }) =>
+        postponed.has(id) ? [[id, { revision, next, due }] as const] : [],
+      ),
+    ),
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
     results: items.map((item): ItemResult<OccurrenceAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
@@ -197,7 +244,21 @@ function dueOf({ id, spec, pause, next }: ScheduleRecord, now: EpochMs): DueTime
   return dueTimes({ times: calendarTimesOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
 }
 
-async function handleAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {
+/** The times may count as missed by now, and their runs have begun. */
+function foundBefore(
+  { revision, next }: ScheduleRecord,
+  before: FoundDue | undefined,
+): DueTimes | null {
+  if (before?.revision !== revision || before.next?.nominalTime !== next?.nominalTime) return null;
+  return before.due;
+}
+
+async function handleAll(
+  options: OccurrenceOptions,
+  tx: Tx,
+  all: readonly Ready[],
+  begun: Begun,
+): Promise<Worked & Pick<StartedOccurrences, "elsewhere">> {
   const wanted = all.flatMap(({ record, template, actor, due }) =>
     (due?.occurrences ?? []).map(
       ({ nominalTime, at }): Wanted => ({
@@ -213,13 +274,16 @@ async function handleAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]
       }),
     ),
   );
-  const missed = all.flatMap(({ record, actor, due }): OccurrenceRow[] => {
+  const { rows, ...worked } = await beginOccurrences(options, tx, wanted, begun);
+  const postponed = new Set(worked.elsewhere.map(({ record }) => record.id));
+  const done = all.filter(({ record }) => !postponed.has(record.id));
+  const missed = done.flatMap(({ record, actor, due }): OccurrenceRow[] => {
     if (!due?.missed) return [];
     return [withoutRuns(record, due.missed, "missed", actor)];
   });
-  const { rows, ...worked } = await beginOccurrences(options, tx, wanted);
-  if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);
-  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+  const own = rows.filter(({ scheduleId }) => !postponed.has(scheduleId));
+  if (own.length + missed.length > 0) await tx.writeOccurrences([...missed, ...own]);
+  const moves = done.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);
   return worked;
 }
@@ -266,18 +330,66 @@ interface StartedOccurrences extends Worked {
   readonly runs: readonly ({ readonly runId: string; readonly created: boolean } | null)[];
   /** By the index in `wanted`: why there is no run. */
   readonly errors: readonly (DroverError | null)[];
+  /** Those whose runs have to begin in another shard first: nothing was done for them. */
+  readonly elsewhere: readonly Wanted[];
+}
+
+/** By their names (`idOf`), what became of occurrences whose runs begin in other shards. */
+export type Begun = ReadonlyMap<string, OccurrenceResult>;
+
+/** The reserved key of a triggered run stays when its time is chosen anew. */
+function idOf({ reserved, key }: Wanted): string {
+  return reserved?.key ?? nameOf(key);
+}
+
+/** Begins runs in the shards of their keys. Throws if it is not known whether one has begun. */
+async function beginElsewhere(
+  { beginElsewhere: submit }: OccurrenceOptions,
+  wanted: readonly Wanted[],
+): Promise<Begun> {
+  const results = await Promise.all(
+    wanted.map(async (one): Promise<readonly [string, OccurrenceResult]> => {
+      const item = itemOf(one);
+      if (!item || !submit) throw new Error(`the occurrence ${one.text} cannot begin elsewhere`);
+      const key = `\u0001occurrence ${nameOf(one.key)}`;
+      const reserved = item.reserved ?? { key, name: `occurrence ${one.text}` };
+      try {
+        return [idOf(one), { run: await submit({ ...item, reserved }), error: null }];
+      } catch (error) {
+        if (error instanceof DroverError && !PASSING.has(error.reason))
+          return [idOf(one), { run: null, error }];
+        throw error;
+      }
+    }),
+  );
+  return new Map(results);
+}
+
+/** Runs a transaction that begins occurrences; twice, if some have to begin in other shards. */
+export async function commitOccurrences<T extends Worked>(
+  options: OccurrenceOptions,
+  use: Parameters<typeof commitAndPublish>[1],
+  work: (tx: Tx, begun: Begun) => Promise<T & Pick<StartedOccurrences, "elsewhere">>,
+): Promise<T> {
+  const first = await commitAndPublish(options, use, (tx) => work(tx, NOTHING_BEGUN.runs));
+  if (first.elsewhere.length === 0) return first;
+  const begun = await beginElsewhere(options, first.elsewhere);
+  return commitAndPublish(options, use, (tx) => work(tx, begun));
 }
 
 /** Begins the runs of occurrences that have none yet. */
 export async function beginOccurrences(
-  options: ScheduleOptions,
+  options: OccurrenceOptions,
   tx: Tx,
   wanted: readonly Wanted[],
+  begun: Begun,
 ): Promise<StartedOccurrences> {
   const known = await tx.loadOccurrences(wanted.map(({ key }) => key));
   const runOf = new Map(known.map((occurrence) => [nameOf(occurrence), occurrence.runId]));
   const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
-  const items = open.flatMap((one) => itemOf(one) ?? []);
+  const foreign = new Set(open.filter((one) => isElsewhere(options, one)));
+  const elsewhere = [...foreign].filter((one) => !begun.has(idOf(one)));
+  const items = open.flatMap((one) => (foreign.has(one) ? [] : (itemOf(one) ?? [])));
   const { results, ...accepted } = await acceptAny(options, tx, items);
   const resultsOf = new Map(items.map(({ of }, place) => [of, results[place]]));
   const answers = wanted.map((one): OccurrenceResult => {
@@ -285,6 +397,7 @@ export async function beginOccurrences(
     if (runId) return { run: { runId, created: false }, error: null };
     if (one.template.begins instanceof DroverError)
       return { run: null, error: one.template.begins };
+    if (foreign.has(one)) return begun.get(idOf(one)) ?? { run: null, error: null };
     const result = resultsOf.get(one);
     if (result?.kind === "done") return { run: result.result, error: null };
     if (result?.kind === "failed" && result.error instanceof DroverError)
@@ -297,8 +410,11 @@ export async function beginOccurrences(
   const rows = wanted.flatMap((one, place): OccurrenceRow[] => {
     const result = answers[place];
     if (!result || runOf.get(nameOf(one.key))) return [];
-    // The run of a repeated request has its occurrence already.
-    if (result.run && !result.run.created) return [];
+    if (foreign.has(one) && !begun.has(idOf(one))) return [];
+    // The run of a repeated request has its occurrence already. One that has begun elsewhere may
+    // have been left without, unless its key is that of a request.
+    const isRepeated = result.run !== null && !result.run.created;
+    if (isRepeated && (one.reserved !== null || !foreign.has(one))) return [];
     return [occurrenceOf(one, result)];
   });
   return {
@@ -306,7 +422,26 @@ export async function beginOccurrences(
     rows,
     runs: answers.map(({ run }) => run),
     errors: answers.map(({ error }) => error),
+    elsewhere,
   };
+}
+
+/** These reasons say nothing about the run. */
+const PASSING: ReadonlySet<Reason> = new Set([
+  "STORE_UNAVAILABLE",
+  "OVERLOADED",
+  "DRAINING",
+  "INTERNAL",
+]);
+
+/** A run is in the shard of its key (schedule.ts). */
+function isElsewhere(
+  { shard = ONLY_SHARD, placeOfKey }: OccurrenceOptions,
+  { template: { begins }, record, concurrency, reserved }: Wanted,
+): boolean {
+  const key = concurrency?.key ?? reserved?.key;
+  if (begins instanceof DroverError || key === undefined) return false;
+  return shardOf(placeOfKey(record.namespace.id, key), shard.count) !== shard.number;
 }
 
 interface OccurrenceResult {
