@@ -71,12 +71,14 @@ import type { HandlerLogs } from "./store/handler-logs.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { shardOf } from "./store/partition.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
+import { allotQueues } from "./store/queue-shares.ts";
 import type { Shards } from "./store/shards.ts";
 import type { EngineStore, SessionLease, Tx } from "./store/store.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
 import type { ConsistencyCheck } from "./supervisor/consistency.ts";
 import { recordFailing } from "./supervisor/failing.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
+import { createQueueAllotting, type QueueAllotting } from "./supervisor/queue-allotting.ts";
 import { createTimerScan, type TimerScan } from "./supervisor/timers.ts";
 import type { Deliveries, Post } from "./supervisor/webhook-deliveries.ts";
 import type { Measures } from "./telemetry/measures.ts";
@@ -187,6 +189,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     subscribe(world, dispatch, engine, supervisor);
   }
   const circuits = circuitsOf(world, dispatch, engines, supervisors.home.ownership);
+  const allotting = allottingOf(world, dispatch, engines, supervisors);
   const calls = callsOf(world, dispatch, engines, advance);
   const logs = logAppendsOf(world);
   const learning = createDurationLearning(world.patient, world.typical, world.settings);
@@ -234,7 +237,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       rateLimit,
       shards: supervisors.all,
       learning,
-      loops: [pollTick, rateLimit, learning],
+      loops: [pollTick, rateLimit, learning, ...allotting],
       idle: [
         ...engines.all.map(({ claims }) => claims),
         ...calls.parts,
@@ -297,6 +300,8 @@ function dispatchOf({ options: { clock }, shards }: World) {
     attemptCounter: createAttemptCounter(clock),
     agentRegistry: createAgentRegistry(clock),
     nextBatch: countBatches(),
+    /** A queue has reached a limit. */
+    fullQueues: createSubject<void>(),
   };
 }
 
@@ -317,7 +322,7 @@ function createSubjects() {
 function engineOf(world: World, dispatch: DispatchParts, store: EngineStore, number: number) {
   const { options, plans, typical, traces, rateLimit, shards, placeOfKey, onError } = world;
   const { clock, random, isRetryable, measures, waitingMax, spans } = options;
-  const { admission, versions, waiters, nextBatch } = dispatch;
+  const { admission, versions, waiters, nextBatch, fullQueues } = dispatch;
   const { home } = shards;
   const shard = { number, count: shards.all.length };
   const subjects = createSubjects();
@@ -334,6 +339,7 @@ function engineOf(world: World, dispatch: DispatchParts, store: EngineStore, num
     weightOf: rateLimit.weights.of,
     taskTrace: spans && traces?.task,
     takeProbes: store === home ? undefined : probesAt(home),
+    onFull: fullQueues.publish,
     onGranted(leases, ms) {
       measures?.granted(leases);
       traces?.granted(leases, ms);
@@ -625,6 +631,30 @@ function circuitsOf(
       learn,
     },
   );
+}
+
+/** Nothing, unless there are several shards. */
+function allottingOf(
+  { options, patient, shards, failed }: World,
+  { fullQueues }: DispatchParts,
+  engines: Shards<Engine>,
+  supervisors: Shards<Supervisor>,
+): readonly QueueAllotting[] {
+  if (shards.all.length === 1) return [];
+  const wakes = engines.all.map((engine, number) => wakeOf(engine, supervisors.of(number)));
+  const { owned } = supervisors.home.ownership;
+  const [first = 0] = options.partitions ?? [];
+  const allotting = createQueueAllotting({
+    clock: patient.clock,
+    allot: () => allotQueues(shards, null, (shard, lanes) => wakes[shard]?.(lanes)),
+    isOwner: () => owned().some(({ partition }) => partition === first),
+    onError(error) {
+      failed("queue-shares")();
+      options.log.warn({ event: "queue-shares.failed", err: String(error) });
+    },
+  });
+  fullQueues.subscribe(allotting.wanted);
+  return [allotting];
 }
 
 /** What this process owns of all shards together. */

@@ -54,6 +54,8 @@ interface ClaimsOptions {
   readonly takeProbes?: Tx["takeProbes"] | undefined;
   /** Left out: this process makes no spans. */
   readonly taskTrace?: TaskTrace | undefined;
+  /** Called when a queue has reached a limit; left out: nothing follows. */
+  readonly onFull?: (() => void) | undefined;
   /**
    * Called with the granted leases, and with the time from the start of the claim to the commit.
    */
@@ -223,6 +225,7 @@ function deliver(
 ): void {
   options.watermarks.used(granted.map(({ ready }) => ready));
   for (const queue of full) scans.scanWhenOpen(queue, startedAtMs);
+  if (full.length > 0) options.onFull?.();
   if (cut.size > 0) void scans.scan(cut);
   options.onGranted?.(granted, options.clock.monotonicMs() - startedAtMs);
   void deliverTasks(delivery, won, startedAtMs);

@@ -9,6 +9,8 @@ import type { Namespaces, NamespaceUse } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
 import type { Outbox } from "./outbox.ts";
 import { noneOverdue, type Overdue, type OverdueOf, type UnownedRegion } from "./overdue.ts";
+import { allotQueues } from "./queue-shares.ts";
+import type { Queues } from "./queues.ts";
 import type { Reads } from "./reads.ts";
 import type { RunId } from "./run-head.ts";
 import type { OccurrenceRecord, Schedules } from "./schedules.ts";
@@ -59,7 +61,7 @@ export function allShards(
 ): AllShards {
   const { all, home } = shards;
   if (all.length === 1) return home;
-  const { queues, pins, durations } = home;
+  const { pins, durations } = home;
   return Object.freeze({
     reads: readsOf(shards),
     facts: async (wanted) => {
@@ -69,7 +71,7 @@ export function allShards(
     claimEscalation: (claim, audit) => shards.ofRun(claim.runId).claimEscalation(claim, audit),
     releaseEscalation: (claim, audit) => shards.ofRun(claim.runId).releaseEscalation(claim, audit),
     outbox: home.outbox,
-    queues,
+    queues: queuesOf(shards),
     pins,
     durations,
     schedules: schedulesOf(shards, placeOfSchedule),
@@ -130,6 +132,19 @@ function readsOf(shards: Shards<EngineStore>): Reads {
     // Every shard has every agent.
     hosts: home.reads.hosts,
   } satisfies Reads);
+}
+
+/** The shares may be too large by the limits until they are divided anew. */
+function queuesOf(shards: Shards<EngineStore>): Queues {
+  const { queues } = shards.home;
+  return Object.freeze({
+    ...queues,
+    async setLimits(of, limits, audit) {
+      const lanes = await queues.setLimits(of, limits, audit);
+      await allotQueues(shards, of, () => undefined);
+      return lanes;
+    },
+  } satisfies Queues);
 }
 
 function schedulesOf(

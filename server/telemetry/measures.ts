@@ -27,7 +27,7 @@ const BACKGROUND_PARTS = [
     "dispatch",
     "health",
   ] as const),
-  ...(["webhooks", "triggers", "inbox", "rate-limit", "durations"] as const),
+  ...(["webhooks", "triggers", "inbox", "rate-limit", "queue-shares", "durations"] as const),
 ];
 export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
 

@@ -259,7 +259,14 @@ function faultyReads(store: EngineStore, read: Called): EngineStore["reads"] {
 }
 
 function faultyQueues(store: EngineStore, call: Called): EngineStore["queues"] {
+  const { shares } = store.queues;
   return Object.freeze({
+    shares: {
+      read: () => call("readShares", () => shares.read()),
+      begin: (queues) => call("beginAllotment", () => shares.begin(queues)),
+      lower: (orders) => call("lowerShares", () => shares.lower(orders)),
+      raise: (orders) => call("raiseShares", () => shares.raise(orders)),
+    },
     pause: (...asked) => call("pauseQueue", () => store.queues.pause(...asked)),
     setLimits: (...asked) => call("limitQueue", () => store.queues.setLimits(...asked)),
     resume: (...asked) => call("resumeQueue", () => store.queues.resume(...asked)),

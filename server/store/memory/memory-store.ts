@@ -167,7 +167,7 @@ function createShard(
     rows: createStoredRows(tables, run),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions, shared),
-    queues: createQueues(world, shared),
+    queues: createQueues(world, transactions, shared),
     pins: createPins({ ...world, ...catalogue.ofPins }, shared),
     schedules: createSchedules(world, transactions),
     triggers: createTriggers(world, transactions, shared),

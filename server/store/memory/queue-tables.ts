@@ -13,6 +13,8 @@ export interface QueueRow extends QueueRef {
   readonly pause: Pause | null;
   readonly limits: QueueLimits;
   readonly bucket: Bucket | null;
+  /** The number of the last one (../queue-shares.ts). */
+  readonly allotment: number;
 }
 
 export interface PinRow extends Pin {

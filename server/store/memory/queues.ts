@@ -12,10 +12,12 @@ import type {
 } from "../queues.ts";
 import type { Tx } from "../store.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
+import { createQueueShares, useOfQueue, writeBucket } from "./queue-shares.ts";
 import { type QueueRow, queueKey, workflowKey } from "./queue-tables.ts";
 import { byAge } from "./ready-rows.ts";
 import type { SharedChanges } from "./shared-changes.ts";
 import type { ReadyRow, Tables } from "./tables.ts";
+import type { Transactions } from "./transactions.ts";
 
 export interface QueueWorld {
   readonly tables: Tables;
@@ -25,16 +27,23 @@ export interface QueueWorld {
   readonly isWorkflow: (of: WorkflowRef) => boolean;
 }
 
-export function createQueues(world: QueueWorld, shared: SharedChanges): Queues {
+const NOTHING_SET = Object.freeze({ pause: null, limits: UNLIMITED, bucket: null, allotment: 0 });
+
+export function createQueues(
+  world: QueueWorld,
+  transactions: Pick<Transactions, "run">,
+  shared: SharedChanges,
+): Queues {
   const { tables, now } = world;
   const rowOf = (of: QueueRef): QueueRow =>
-    tables.queue.get(queueKey(of)) ?? { ...of, pause: null, limits: UNLIMITED, bucket: null };
+    tables.queue.get(queueKey(of)) ?? { ...of, ...NOTHING_SET };
   const lanesOf = ({ namespaceId, queue }: QueueRef) =>
     world
       .lanes()
       .filter((one) => one.namespaceId === namespaceId && (queue === "" || one.queue === queue));
 
   return Object.freeze({
+    shares: createQueueShares(tables, now, transactions, shared),
     pause: (of: QueueRef, reason: string) =>
       claimsOver(shared, () => {
         const row = rowOf(of);
@@ -145,7 +154,7 @@ export function freedLanes(world: QueueWorld, ended: readonly number[]): readonl
 }
 
 export function queueLocksOf(
-  { tables, lanes }: QueueWorld,
+  { tables, now }: QueueWorld,
   batch: string,
   enter: () => void,
 ): Pick<Tx, "lockQueues" | "writeBuckets"> {
@@ -161,18 +170,14 @@ export function queueLocksOf(
       return queues.flatMap((of): readonly LockedQueue[] => {
         const row = tables.queue.get(queueKey(of));
         if (!row || !isLimited(row.limits)) return [];
-        const { namespaceId, queue, limits, bucket } = row;
-        const own = new Set(
-          lanes().flatMap((one) => (queueKey(one) === queueKey(row) ? [one.lane] : [])),
-        );
-        const leased = tables.lease.all().filter(({ lane }) => own.has(lane)).length;
-        return [{ namespaceId, queue, limits, bucket, leased }];
+        const { namespaceId, queue } = row;
+        return [{ namespaceId, queue, ...useOfQueue(tables, row, now()) }];
       });
     },
     writeBuckets: async (queues) => {
       enter();
-      for (const { bucket, ...of } of queues)
-        if (bucket) tables.queue.put({ ...tables.queue.expect(queueKey(of)), bucket });
+      for (const { namespaceId, queue, bucket } of queues)
+        writeBucket(tables, { namespaceId, queue, bucket });
     },
   };
 }

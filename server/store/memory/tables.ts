@@ -57,6 +57,7 @@ import {
   type OutboxTables,
 } from "./outbox-tables.ts";
 import { createTablesOfProcesses, type ProcessTables } from "./process-tables.ts";
+import { createTablesOfQueueShares, type QueueShareTables } from "./queue-shares.ts";
 import {
   createTablesOfLaneQuestions,
   createTablesOfQueues,
@@ -160,6 +161,7 @@ export interface Tables
     HomeTables,
     OutboxTables,
     LaneQuestionTables,
+    QueueShareTables,
     ScheduleTables,
     TriggerEndTables,
     ProcessTables {
@@ -365,6 +367,7 @@ export function createTables(
     ...createTablesOfPeople(journal),
     ...createTablesOfOutbox(journal),
     ...createTablesOfLaneQuestions(journal),
+    ...createTablesOfQueueShares(journal),
     ...createTablesOfSchedules(journal),
     ...createTablesOfTriggerEnds(journal),
     ...createTablesOfProcesses(journal),

@@ -7,6 +7,7 @@
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { QueueLimits } from "../../core/model/limits.ts";
 import type { Lists } from "../lists.ts";
+import type { QueueShares } from "../queue-shares.ts";
 import {
   type LockedQueue,
   type Pause,
@@ -32,6 +33,7 @@ import type { Query, Send } from "./transaction.ts";
 export function createQueues(mover: Mover, audited: Audited): Queues {
   const { query, clock } = mover;
   return Object.freeze({
+    shares: NO_SHARES,
     async pause(of, reason, audit = null) {
       const named = { namespace_id: of.namespaceId, name: of.queue };
       await audited(audit, "pause_queue", { ...named, reason });
@@ -77,6 +79,16 @@ export function createQueues(mover: Mover, audited: Audited): Queues {
     },
   } satisfies Queues);
 }
+
+const notYet = async (): Promise<never> => {
+  throw new Error("the PostgreSQL store does not divide the limits of queues among shards yet");
+};
+const NO_SHARES: QueueShares = Object.freeze({
+  read: notYet,
+  begin: notYet,
+  lower: notYet,
+  raise: notYet,
+});
 
 export function queueLists(
   query: Query,
