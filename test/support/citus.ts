@@ -6,8 +6,11 @@
  * The URL leads to the coordinator, to a database that lists the nodes (pg_dist_node). The role may
  * create databases and the extension on each node. A template is made once for each test run:
  * migrated, distributed, and owned by a worker. A test database is a clone of it on every node, and
- * its URL leads to the owner. It then has all rows of Citus, which name no database.
+ * its URL leads to the owner. It then has all rows of Citus, which name no database. The names of
+ * both carry the number of the process of the run, on this machine: a later run drops what a killed
+ * one left behind.
  */
+import { existsSync } from "node:fs";
 import { Client } from "pg";
 import {
   type CitusNode,
@@ -20,16 +23,26 @@ import { urlOn } from "../../server/store/postgres/shard-address.ts";
 /** undefined: tests run on plain PostgreSQL. */
 export const citusUrl = process.env.DROVER_CITUS;
 
-const templateDatabase = "drover_citus_template";
+const prefix = "drover_test_";
 
-/** Returns the URL of the template on the node that owns its schema. */
-export async function makeCitusTemplate(listsNodes: string, folder: string): Promise<string> {
+export interface CitusDatabase {
+  /** On the node that owns its schema. */
+  readonly connectionString: string;
+  drop(): Promise<void>;
+}
+
+export async function makeCitusTemplate(
+  listsNodes: string,
+  folder: string,
+): Promise<CitusDatabase> {
   const nodes = await citusNodes(listsNodes);
-  const coordinatorUrl = inDatabase(listsNodes, templateDatabase);
+  const name = `${prefix}${process.pid}`;
+  const coordinatorUrl = inDatabase(listsNodes, name);
   await Promise.all(
     nodes.map(async (node) => {
-      await dropOn(urlOn(listsNodes, node), templateDatabase);
-      await run(urlOn(listsNodes, node), `create database ${templateDatabase}`);
+      await dropLeftovers(urlOn(listsNodes, node));
+      await dropOn(urlOn(listsNodes, node), name);
+      await run(urlOn(listsNodes, node), `create database ${name}`);
       await run(urlOn(coordinatorUrl, node), "create extension citus");
     }),
   );
@@ -41,21 +54,35 @@ export async function makeCitusTemplate(listsNodes: string, folder: string): Pro
         : `select citus_add_node('${host}', ${port})`,
     );
   await migrate(coordinatorUrl, { folder });
-  return urlOn(coordinatorUrl, await distributeSchema(coordinatorUrl));
-}
-
-/** `owner`: the URL of the template on the node that owns it. Returns that of the clone there. */
-export async function cloneCitus(
-  listsNodes: string,
-  owner: string,
-  name: string,
-): Promise<{ readonly connectionString: string; drop(): Promise<void> }> {
-  const nodes = await citusNodes(listsNodes);
-  await Promise.all(nodes.map((node) => cloneOn(urlOn(listsNodes, node), name)));
   return {
-    connectionString: inDatabase(owner, name),
+    connectionString: urlOn(coordinatorUrl, await distributeSchema(coordinatorUrl)),
     drop: () => dropOnAll(listsNodes, nodes, name),
   };
+}
+
+/** `template`: where `makeCitusTemplate` has made it. */
+export async function cloneCitus(
+  listsNodes: string,
+  template: string,
+  suffix: string,
+): Promise<CitusDatabase> {
+  const nodes = await citusNodes(listsNodes);
+  const from = new URL(template).pathname.slice(1);
+  const name = `${from}_${suffix}`;
+  await Promise.all(nodes.map((node) => cloneOn(urlOn(listsNodes, node), from, name)));
+  return {
+    connectionString: inDatabase(template, name),
+    drop: () => dropOnAll(listsNodes, nodes, name),
+  };
+}
+
+async function dropLeftovers(url: string): Promise<void> {
+  const found = await run(
+    url,
+    `select datname, substring(datname from '^${prefix}([0-9]+)') as pid from pg_database`,
+  );
+  for (const { datname = "", pid } of found)
+    if (pid && !existsSync(`/proc/${pid}`)) await dropOn(url, datname);
 }
 
 async function dropOnAll(
@@ -67,17 +94,17 @@ async function dropOnAll(
 }
 
 /** A process of Citus works on each database that has the extension; it must leave the template. */
-async function cloneOn(url: string, name: string): Promise<void> {
+async function cloneOn(url: string, template: string, name: string): Promise<void> {
   await run(
     url,
     `select pg_terminate_backend(pid, 5000) from pg_stat_activity
-     where datname = '${templateDatabase}'`,
-    `create database ${name} template ${templateDatabase}`,
+     where datname = '${template}'`,
+    `create database ${name} template ${template}`,
   );
 }
 
-function dropOn(url: string, name: string): Promise<void> {
-  return run(url, `drop database if exists ${name} with (force)`);
+async function dropOn(url: string, name: string): Promise<void> {
+  await run(url, `drop database if exists ${name} with (force)`);
 }
 
 function inDatabase(url: string, name: string): string {
@@ -86,11 +113,17 @@ function inDatabase(url: string, name: string): string {
   return inIt.href;
 }
 
-async function run(url: string, ...statements: readonly string[]): Promise<void> {
+/** Returns the rows of the last statement. */
+async function run(
+  url: string,
+  ...statements: readonly string[]
+): Promise<readonly Readonly<Record<string, string>>[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    for (const statement of statements) await client.query(statement);
+    let rows: readonly Readonly<Record<string, string>>[] = [];
+    for (const statement of statements) ({ rows } = await client.query(statement));
+    return rows;
   } finally {
     await client.end();
   }

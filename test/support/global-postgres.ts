@@ -20,7 +20,7 @@ import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 import { createEmbeddedPostgres, stopAbandonedPostgres } from "../../dev-postgres/postgres.ts";
 import { migrate } from "../../server/store/postgres/migrate.ts";
-import { citusUrl, makeCitusTemplate } from "./citus.ts";
+import { type CitusDatabase, citusUrl, makeCitusTemplate } from "./citus.ts";
 import { createViewsOverShards, testShards } from "./test-shards.ts";
 
 declare module "vitest" {
@@ -55,7 +55,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     log: () => undefined,
     settings: { log_checkpoints: "off" },
   });
+  let citus: CitusDatabase | null = null;
   const teardown = async () => {
+    await citus?.drop();
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   };
@@ -65,10 +67,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     if (testShards > 1) await makeTemplate(connectionString, shardsTemplateDatabase, testShards);
     project.provide("testServerUrl", connectionString);
     project.provide("testAdminUrl", adminConnectionString);
-    project.provide(
-      "citusTemplateUrl",
-      citusUrl === undefined ? undefined : await makeCitusTemplate(citusUrl, migrationsFolder),
-    );
+    if (citusUrl !== undefined) citus = await makeCitusTemplate(citusUrl, migrationsFolder);
+    project.provide("citusTemplateUrl", citus?.connectionString);
   } catch (error) {
     await teardown();
     throw error;

@@ -32,10 +32,11 @@ export async function createTestDatabase({
   empty?: boolean;
   shards?: boolean;
 } = {}): Promise<TestDatabase> {
-  const name = `test_${randomBytes(6).toString("hex")}`;
+  const suffix = randomBytes(6).toString("hex");
   const citusTemplate = inject("citusTemplateUrl");
   if (citusUrl !== undefined && citusTemplate !== undefined && !empty)
-    return cloneCitus(citusUrl, citusTemplate, name);
+    return cloneCitus(citusUrl, citusTemplate, suffix);
+  const name = `test_${suffix}`;
   const serverUrl = inject("testServerUrl");
   const migrated = shards && testShards > 1 ? shardsTemplateDatabase : templateDatabase;
   await onServer(serverUrl, async (client) => {
