@@ -11,7 +11,7 @@
  * one left behind.
  */
 import { existsSync } from "node:fs";
-import { Client } from "pg";
+import { Client, DatabaseError } from "pg";
 import {
   type CitusNode,
   citusNodes,
@@ -19,11 +19,19 @@ import {
 } from "../../server/store/postgres/distribute.ts";
 import { migrate } from "../../server/store/postgres/migrate.ts";
 import { urlOn } from "../../server/store/postgres/shard-address.ts";
+import { until } from "./until.ts";
 
 /** undefined: tests run on plain PostgreSQL. */
 export const citusUrl = process.env.DROVER_CITUS;
 
 const prefix = "drover_test_";
+const IN_USE = "55006";
+
+/** Where the schema of a test database can be changed: on Citus, not where its rows are. */
+export function schemaUrl(connectionString: string): string {
+  if (citusUrl === undefined) return connectionString;
+  return inDatabase(citusUrl, new URL(connectionString).pathname);
+}
 
 export interface CitusDatabase {
   /** On the node that owns its schema. */
@@ -103,8 +111,14 @@ async function cloneOn(url: string, template: string, name: string): Promise<voi
   );
 }
 
-async function dropOn(url: string, name: string): Promise<void> {
-  await run(url, `drop database if exists ${name} with (force)`);
+/** The process of Citus that works on the database may come back before it is dropped. */
+function dropOn(url: string, name: string): Promise<unknown> {
+  return until(`${name} is dropped`, () =>
+    run(url, `drop database if exists ${name} with (force)`).catch((error: unknown) => {
+      if (error instanceof DatabaseError && error.code === IN_USE) return null;
+      throw error;
+    }),
+  );
 }
 
 function inDatabase(url: string, name: string): string {

@@ -14,6 +14,8 @@ import { testShards } from "./test-shards.ts";
 
 export interface TestDatabase {
   readonly connectionString: string;
+  /** As superuser, for what Drover itself must never need. */
+  readonly adminConnectionString: string;
   /** Ends the connections that are still open, too. */
   drop(): Promise<void>;
 }
@@ -34,8 +36,10 @@ export async function createTestDatabase({
 } = {}): Promise<TestDatabase> {
   const suffix = randomBytes(6).toString("hex");
   const citusTemplate = inject("citusTemplateUrl");
-  if (citusUrl !== undefined && citusTemplate !== undefined && !empty)
-    return cloneCitus(citusUrl, citusTemplate, suffix);
+  if (citusUrl !== undefined && citusTemplate !== undefined && !empty) {
+    const clone = await cloneCitus(citusUrl, citusTemplate, suffix);
+    return Object.freeze({ ...clone, adminConnectionString: clone.connectionString });
+  }
   const name = `test_${suffix}`;
   const serverUrl = inject("testServerUrl");
   const migrated = shards && testShards > 1 ? shardsTemplateDatabase : templateDatabase;
@@ -43,8 +47,7 @@ export async function createTestDatabase({
     await client.query("select pg_advisory_lock($1)", [cloneLockKey]);
     await client.query(`create database ${name} template ${empty ? "template0" : migrated}`);
   });
-  const url = new URL(serverUrl);
-  url.pathname = name;
+  const urlAt = (server: string) => new URL(`/${name}`, server).href;
   // Not `with (force)`: that is refused while a vacuum of the server's own, which is no connection
   // of ours, works on the database; without it the drop ends the vacuum itself.
   const drop = () =>
@@ -56,7 +59,11 @@ export async function createTestDatabase({
       );
       await client.query(`drop database if exists ${name}`);
     });
-  return Object.freeze({ connectionString: url.href, drop });
+  return Object.freeze({
+    connectionString: urlAt(serverUrl),
+    adminConnectionString: urlAt(inject("testAdminUrl")),
+    drop,
+  });
 }
 
 /** The end of the connection releases the lock. */
