@@ -22,7 +22,9 @@ const GUARDS = "set statement_timeout = '2s'; set idle_in_transaction_session_ti
 /** Citus refuses generic plans: it decides by the values of a statement where it runs. */
 const GENERIC_PLANS = `select set_config('plan_cache_mode', 'force_generic_plan', false)
   where not exists (select from pg_extension where extname = 'citus')`;
-const HOT = `${GUARDS}; set enable_seqscan = off; set jit = off; ${GENERIC_PLANS}`;
+/** Statements that ask for the sizes of tables find those that hold the rows on Citus. */
+const SHARDS = "set citus.override_table_visibility = off";
+const HOT = `${GUARDS}; set enable_seqscan = off; set jit = off; ${SHARDS}; ${GENERIC_PLANS}`;
 
 /**
  * The incarnation of the database. It differs after a crash (which resets the statistics), after a

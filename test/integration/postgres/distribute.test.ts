@@ -4,13 +4,20 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { DATABASE_SCHEMA } from "../../../server/store/postgres/database-schema.ts";
 import {
   citusNodes,
   distributeSchema,
   moveSchema,
 } from "../../../server/store/postgres/distribute.ts";
+import { createPool } from "../../../server/store/postgres/pool.ts";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import { urlOn } from "../../../server/store/postgres/shard-address.ts";
+import { queryOn } from "../../../server/store/postgres/transaction.ts";
+import { schedule } from "../../contract/fixture.ts";
 import { citusUrl } from "../../support/citus.ts";
+import { quietLog } from "../../support/control-plane.ts";
+import { workflow } from "../../support/core-world.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 test("a database without Citus is refused, and what to do is said", async () => {
@@ -73,6 +80,34 @@ describe("on a Citus cluster", () => {
     await moveSchema(coordinator, home);
     expect(await nextMove(urlOn(coordinator, home))).toEqual(["3"]);
     expect(await ask(urlOn(coordinator, home), "select id from drover.pin_move")).toHaveLength(3);
+  });
+
+  test("the sizes of tables are those of its rows, and a table that has grown is found", async () => {
+    const { connectionString } = database;
+    const store = createPostgresStore({ connectionString, log: quietLog });
+    await schedule(store, workflow({ a: {} }));
+    await store.close();
+    // More than a table counts as empty with, and not so many that autovacuum analyzes it.
+    await ask(
+      connectionString,
+      `insert into drover.lease (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at,
+         heartbeat_ms, cancel)
+       select gen_random_uuid(), 0, 0, 1, 1, 's', 'x', 1, now(), 30000, 'none' from generate_series(1, 50)`,
+    );
+    const pool = createPool(connectionString, "hot", 1, quietLog);
+    try {
+      const query = queryOn(pool, DATABASE_SCHEMA);
+      expect(await query("storage_blocks", { every: 0 })).toEqual([
+        { run: 1, run_page: 1, payload: 0, attempt_log: 0, handler_log: 0 },
+      ]);
+      const [grown, ...others] = await query<{ name: string }>("grown_tables", {});
+      expect(grown?.name).toMatch(/^drover\.lease_\d+$/);
+      expect(others).toEqual([]);
+      await pool.query(`analyze (skip_locked) ${grown?.name}`);
+      expect(await query("grown_tables", {})).toEqual([]);
+    } finally {
+      await pool.end();
+    }
   });
 
   test("a node that is not of the cluster is refused", async () => {
