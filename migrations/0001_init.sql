@@ -711,13 +711,32 @@ create table drover.queue (
   burst integer,
   tokens double precision,
   filled_at timestamptz,
+  allotment bigint not null default 0,
   primary key (namespace_id, name)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
+
+-- What a shard has of the limits of a queue, if the store has several. Claims of the queue write it.
+create table drover.queue_share (
+  namespace_id integer not null,
+  name text not null,
+  slots integer not null default 0,
+  burst integer not null default 0,
+  tokens double precision,
+  filled_at timestamptz,
+  served_at timestamptz,
+  allotment bigint not null default 0,
+  primary key (namespace_id, name)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.queue_share.slots is 'How many of leases_max; burst: how many of the burst, and as large a part of the rate.';
+comment on column drover.queue_share.served_at is 'Since when it has had units of all limits; null: never.';
+comment on column drover.queue_share.allotment is 'The number of the last allotment that has changed it.';
 comment on table drover.queue is 'Pauses and limits of queues; no row: none. The name '''' is all queues of the namespace.';
 comment on column drover.queue.leases_max is 'How many tasks agents may hold at a time; null: any number.';
 comment on column drover.queue.rate is 'How many tasks per second are assigned, at most burst at once; null: any number.';
-comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at.';
+comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at. Of a store with several shards: how many no shard has got yet.';
+comment on column drover.queue.allotment is 'How often the limits were divided among the shards of the store.';
 
 -- One row for each circuit that was ever open, or that an operator has set. Deleted a week after it closed.
 create sequence drover.circuit_version;

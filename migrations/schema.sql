@@ -611,7 +611,21 @@ create table drover.queue (
   burst integer,
   tokens double precision,
   filled_at timestamp with time zone,
+  allotment bigint default 0 not null,
   constraint queue_pkey primary key (namespace_id, name)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table drover.queue_share (
+  namespace_id integer not null,
+  name text not null,
+  slots integer default 0 not null,
+  burst integer default 0 not null,
+  tokens double precision,
+  filled_at timestamp with time zone,
+  served_at timestamp with time zone,
+  allotment bigint default 0 not null,
+  constraint queue_share_pkey primary key (namespace_id, name)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
@@ -1540,7 +1554,11 @@ comment on table drover.pin_move is 'Ready rows of this workflow may be in other
 comment on table drover.queue is 'Pauses and limits of queues; no row: none. The name '''' is all queues of the namespace.';
 comment on column drover.queue.leases_max is 'How many tasks agents may hold at a time; null: any number.';
 comment on column drover.queue.rate is 'How many tasks per second are assigned, at most burst at once; null: any number.';
-comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at.';
+comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at. Of a store with several shards: how many no shard has got yet.';
+comment on column drover.queue.allotment is 'How often the limits were divided among the shards of the store.';
+comment on column drover.queue_share.slots is 'How many of leases_max; burst: how many of the burst, and as large a part of the rate.';
+comment on column drover.queue_share.served_at is 'Since when it has had units of all limits; null: never.';
+comment on column drover.queue_share.allotment is 'The number of the last allotment that has changed it.';
 comment on column drover.ready.paused is 'Whether the workflow of the run is paused: no claim reads the row.';
 comment on table drover.region is 'A region is created with its first namespace, together with its 256 rows of partition_lease, and is never deleted.';
 comment on view drover.region_use is 'Whether a region has anything to do. Its partitions are watched while it has.';

@@ -112,6 +112,7 @@ function storeOf(connected: Connected, everywhere: readonly Query[]): Store {
   const statistics = createStatistics(query, hot, clock, log);
   const cache = createPageCache();
   const emptyLanes = createEmptyLanes(clock);
+  const hasShares = everywhere.length > 1;
   for (const { forget } of [cache, emptyLanes]) incarnations.listen(forget);
 
   return Object.freeze({
@@ -120,7 +121,7 @@ function storeOf(connected: Connected, everywhere: readonly Query[]): Store {
     partitions: createPartitions(addressOf(directConnectionString), { hot, schema, clock, times }),
     transact(use, work) {
       statistics.written();
-      return transactOn(transact, { cache, emptyLanes }, use, work);
+      return transactOn(transact, { cache, emptyLanes, hasShares }, use, work);
     },
     ...namespacesOf(query, everywhere, transact, audited),
     ...definitionsOf(query, transact, audited),
@@ -192,7 +193,7 @@ function engineParts(connected: Connected, everywhere: readonly Query[]): Engine
   return {
     reads: createReads(pools.reads, schema, times),
     outbox: createOutbox(query, audited),
-    queues: createQueues({ query, clock, everywhere }, audited),
+    queues: createQueues({ query, clock, everywhere }, transact, audited),
     pins: createPins({ query, clock, everywhere }, audited),
     schedules: createSchedules(query, audited),
     triggers: createTriggers(query, audited),

@@ -5,9 +5,7 @@
 // only the open runs of this workflow, in pages, and leave a note until they are done
 // (ready-moves.ts).
 import type { EpochMs } from "../../core/model/attempt.ts";
-import type { QueueLimits } from "../../core/model/limits.ts";
 import type { Lists } from "../lists.ts";
-import type { QueueShares } from "../queue-shares.ts";
 import {
   type LockedQueue,
   type Pause,
@@ -19,7 +17,9 @@ import {
   type WorkflowRef,
 } from "../queues.ts";
 import type { Audited } from "./audit.ts";
-import { columns, writeEach } from "./columns.ts";
+import { writeEach } from "./columns.ts";
+import { columnsOf, type LimitsRow, limitsOf, withLeases } from "./queue-rows.ts";
+import { createQueueShares } from "./queue-shares.ts";
 import {
   claimsOver,
   ifChanged,
@@ -28,12 +28,12 @@ import {
   moveNoted,
   type NotedRow,
 } from "./ready-moves.ts";
-import type { Query, Send } from "./transaction.ts";
+import type { Query, Send, Transact } from "./transaction.ts";
 
-export function createQueues(mover: Mover, audited: Audited): Queues {
+export function createQueues(mover: Mover, transact: Transact, audited: Audited): Queues {
   const { query, clock } = mover;
   return Object.freeze({
-    shares: NO_SHARES,
+    shares: createQueueShares(mover, transact),
     async pause(of, reason, audit = null) {
       const named = { namespace_id: of.namespaceId, name: of.queue };
       await audited(audit, "pause_queue", { ...named, reason });
@@ -80,16 +80,6 @@ export function createQueues(mover: Mover, audited: Audited): Queues {
   } satisfies Queues);
 }
 
-const notYet = async (): Promise<never> => {
-  throw new Error("the PostgreSQL store does not divide the limits of queues among shards yet");
-};
-const NO_SHARES: QueueShares = Object.freeze({
-  read: notYet,
-  begin: notYet,
-  lower: notYet,
-  raise: notYet,
-});
-
 export function queueLists(
   query: Query,
 ): Pick<Lists, "queues" | "namespacePause" | "workflowPause"> {
@@ -124,17 +114,6 @@ async function workflowPause(
     name: workflow,
   });
   return row ? { since: row.paused_at, reason: row.pause_reason } : null;
-}
-
-interface LimitsRow {
-  leases_max: number | null;
-  rate: number | null;
-  burst: number | null;
-}
-
-function limitsOf({ leases_max: leasesMax, rate: perSecond, burst }: LimitsRow): QueueLimits {
-  const rate = perSecond === null || burst === null ? null : { perSecond, burst };
-  return { leasesMax, rate };
 }
 
 interface QueueRow extends LimitsRow {
@@ -177,16 +156,11 @@ export async function lockQueues(
     const bucket = tokens === null || filledAt === null ? null : { tokens, filledAt };
     return { namespaceId, queue, limits: limitsOf(row), leased: 0, bucket };
   });
-  const counted = rows.filter(({ limits }) => limits.leasesMax !== null);
-  if (counted.length === 0) return rows;
-  const counts = await query<{ namespace_id: number; name: string; leased: number }>(
-    "count_leases",
-    columnsOf(counted),
+  return withLeases(
+    query,
+    rows,
+    rows.filter(({ limits }) => limits.leasesMax !== null),
   );
-  return rows.map((row) => {
-    const of = counts.find((c) => c.namespace_id === row.namespaceId && c.name === row.queue);
-    return { ...row, leased: of?.leased ?? 0 };
-  });
 }
 
 export function writeBuckets(send: Send, queues: readonly LockedQueue[]): void {
@@ -197,8 +171,4 @@ export function writeBuckets(send: Send, queues: readonly LockedQueue[]): void {
     tokens: (row) => row.bucket.tokens,
     filled_at: (row) => row.bucket.filledAt,
   });
-}
-
-function columnsOf(queues: readonly QueueRef[]): Readonly<Record<string, string>> {
-  return columns(queues, { namespace_id: (of) => of.namespaceId, name: (of) => of.queue });
 }
