@@ -5,8 +5,10 @@
 // those of one database, as on plain PostgreSQL. A move must be made here and not by Citus alone:
 // each node counts a sequence in a range of its own, and numbers must go on growing.
 import { Client, type ClientBase, escapeIdentifier } from "pg";
-import { DATABASE_SCHEMA } from "./database-schema.ts";
+import { DATABASE_SCHEMA, shardSchema } from "./database-schema.ts";
+import { migrate } from "./migrate.ts";
 import { ownerOf, urlOn } from "./shard-address.ts";
+import { shardSchemas } from "./shard-schemas.ts";
 
 /** A node of the cluster, as its coordinator knows it. */
 export interface CitusNode {
@@ -28,6 +30,90 @@ const OLDEST_CITUS = 12;
 /** Throws if the URL does not lead to the coordinator of a Citus cluster. */
 export function citusNodes(coordinatorUrl: string): Promise<readonly CitusNode[]> {
   return connected(coordinatorUrl, readNodes);
+}
+
+export interface DistributeOptions {
+  /** Of the migrations. */
+  readonly folder: string;
+  readonly schema: string;
+  readonly shards: number;
+}
+
+/** A shard, and the node that owns it. */
+export interface DistributedShard extends NodeAddress {
+  readonly schema: string;
+}
+
+/**
+ * Migrates a store of so many shards and divides them among the workers in turn. May be repeated; a
+ * shard that is distributed stays where it is.
+ */
+export async function distributeStore(
+  coordinatorUrl: string,
+  { folder, schema, shards }: DistributeOptions,
+): Promise<readonly DistributedShard[]> {
+  const nodes = await citusNodes(coordinatorUrl);
+  if (shards > 1) for (const node of nodes) await requireTwoPhases(coordinatorUrl, node);
+  await migrate(coordinatorUrl, { folder, schema, shards });
+  if (shards === 1) return [{ schema, ...(await distributeSchema(coordinatorUrl, schema)) }];
+  await connected(coordinatorUrl, (client) => shareTables(client, schema));
+  const workers = nodes.filter(({ isCoordinator }) => !isCoordinator);
+  const distributed: DistributedShard[] = [];
+  for (let shard = 0; shard < shards; shard++) {
+    const own = shardSchema(schema, shard);
+    const isNew = (await connected(coordinatorUrl, (client) => ownerOf(client, own))) === null;
+    const owner = await distributeSchema(coordinatorUrl, own);
+    const wanted = workers[shard % workers.length];
+    if (isNew && wanted) await moveSchema(coordinatorUrl, wanted, own);
+    const { host, port } = isNew && wanted ? wanted : owner;
+    distributed.push({ schema: own, host, port });
+  }
+  return distributed;
+}
+
+/** In the order of their numbers. Throws if the store is not distributed. */
+export async function listShards(
+  coordinatorUrl: string,
+  schema: string,
+): Promise<readonly DistributedShard[]> {
+  return connected(coordinatorUrl, async (client) => {
+    await requireCoordinator(client);
+    const own = await shardSchemas(client, schema);
+    const shards: DistributedShard[] = [];
+    for (const one of own.length === 0 ? [schema] : own) {
+      const { host, port } = await requireOwner(client, one);
+      shards.push({ schema: one, host, port });
+    }
+    return shards;
+  });
+}
+
+/** A change of a table that all nodes have commits in two phases. */
+async function requireTwoPhases(coordinatorUrl: string, node: CitusNode): Promise<void> {
+  const name = "max_prepared_transactions";
+  const { rows } = await connected(urlOn(coordinatorUrl, node), (client) =>
+    client.query<Record<string, string>>(`show ${name}`),
+  );
+  if (Number(rows[0]?.[name] ?? "0") > 0) return;
+  throw new Error(
+    `On ${node.host}:${node.port} the setting ${name} is 0, and a store of several shards needs ` +
+      "prepared transactions: set it to at least max_connections in postgresql.conf, restart the " +
+      "node, and repeat the command.",
+  );
+}
+
+/** Every node gets all rows of the tables that all shards read. */
+async function shareTables(client: ClientBase, schema: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    `select format('%I.%I', n.nspname, c.relname) as name
+     from pg_class as c
+     join pg_namespace as n on n.oid = c.relnamespace
+     where n.nspname = $1 and c.relkind = 'r'
+       and not exists (select from pg_dist_partition as d where d.logicalrelid = c.oid)
+     order by c.oid`,
+    [schema],
+  );
+  for (const { name } of rows) await client.query("select create_reference_table($1)", [name]);
 }
 
 /** Returns the node that owns the schema. Nothing changes if the schema is distributed already. */
@@ -56,8 +142,8 @@ export function distributeSchema(
 }
 
 /**
- * Moves a distributed schema to another node. Writes wait meanwhile. Servers that are connected to
- * the former owner must be started again with the address of the new one.
+ * Moves a distributed schema to another node. Writes wait meanwhile. Then the connections of servers
+ * to the former owner end, and find the new one by themselves (shard-address.ts).
  */
 export function moveSchema(
   coordinatorUrl: string,
@@ -82,7 +168,16 @@ export function moveSchema(
       readSequences(former, schema),
     );
     await continueSequences(urlOn(coordinatorUrl, to), values);
+    await connected(urlOn(coordinatorUrl, from), endSessions);
   });
+}
+
+/** Of all servers and supervisors in this database. */
+async function endSessions(client: ClientBase): Promise<void> {
+  await client.query(
+    `select pg_terminate_backend(a.pid) from pg_stat_activity as a
+     where a.datname = current_database() and a.application_name like 'drover-%'`,
+  );
 }
 
 function isSame(one: NodeAddress, other: NodeAddress): boolean {
