@@ -25,12 +25,20 @@ import { columns } from "./columns.ts";
 import { readPinned } from "./pins.ts";
 import { circuitSign } from "./poll-query.ts";
 import { stepFinder } from "./read-pages.ts";
+import type { Values } from "./sql.ts";
 import type { Query, Transaction } from "./transaction.ts";
 
 /** Runs the work in a transaction of its own. */
 type Transact = <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>;
 
-export function createCircuits(query: Query, transact: Transact, audited: Audited): Circuits {
+/** `everywhere`: one for each shard, this one among them. */
+export function createCircuits(
+  query: Query,
+  everywhere: readonly Query[],
+  transact: Transact,
+  audited: Audited,
+): Circuits {
+  const others = everywhere.filter((one) => one !== query);
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
 
   async function learn({ now, changeToken, watched }: CircuitVersion): Promise<CircuitSnapshot> {
@@ -45,8 +53,15 @@ export function createCircuits(query: Query, transact: Transact, audited: Audite
     snapshot: async (windowMs) => learn(await circuitSign(query, windowMs)),
     learn,
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
-    change: (changes, actor) =>
-      transact((transaction) => changeCircuits(transaction.query, changes, actor)),
+    async change(changes, actor) {
+      const { changed, interventions } = await transact((transaction) =>
+        changeCircuits(transaction.query, changes, actor),
+      );
+      // Each shard stores those of its own runs. That of another shard is missing if it fails now.
+      if (interventions)
+        await Promise.all(others.map((other) => other("intervene_in_circuits", interventions)));
+      return changed;
+    },
     setOverride: ({ lane, agentId }, override, audit = null) =>
       transact(async ({ query: ask }) => {
         const key = { lane, agent_id: agentId };
@@ -286,8 +301,8 @@ async function changeCircuits(
   query: Query,
   changes: readonly CircuitChange[],
   { node, epoch }: Actor,
-): Promise<readonly CircuitRef[]> {
-  if (changes.length === 0) return [];
+): Promise<{ readonly changed: readonly CircuitRef[]; readonly interventions: Values | null }> {
+  if (changes.length === 0) return { changed: [], interventions: null };
   const made = await query<{ lane: number; agent_id: string; version: number }>(
     "change_circuits",
     columns(changes, {
@@ -306,6 +321,7 @@ async function changeCircuits(
     return change ? [{ ...change, version: row.version }] : [];
   });
   const changed = done.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
+  let interventions: Values | null = null;
   if (changed.length > 0) {
     const rows = columns(changed, {
       run_id: (one) => one.runId,
@@ -317,11 +333,12 @@ async function changeCircuits(
       did: (one) => one.did,
       due_at: (one) => one.dueAt,
     });
-    await query("intervene_in_circuits", { ...rows, node, epoch });
+    interventions = { ...rows, node, epoch };
+    await query("intervene_in_circuits", interventions);
   }
   const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
   await settleOutages(query, lanes);
-  return done.map(({ lane, agentId }) => ({ lane, agentId }));
+  return { changed: done.map(({ lane, agentId }) => ({ lane, agentId })), interventions };
 }
 
 async function settleOutages(query: Query, lanes: readonly number[]): Promise<void> {
