@@ -1212,12 +1212,7 @@ begin
   return clock_timestamp();
 end
 $$;
-create function drover.next_circuit_version(of_row anyelement) returns bigint
-language plpgsql immutable as $$
-begin
-  return nextval('drover.circuit_version');
-end
-$$;
+
 
 -- Fails the transaction if a write has met fewer rows than the decision was based on.
 create function drover.expect_rows(met bigint, wanted bigint, what text) returns void

@@ -65,17 +65,6 @@ create or replace function drover.item_of(step_key integer)
 return nullif((step_key / 512), 0)
 ;
 
-create or replace function drover.next_circuit_version(of_row anyelement)
- returns bigint
- language plpgsql
- immutable
-as $function$
-begin
-  return nextval('drover.circuit_version');
-end
-$function$
-;
-
 create or replace function drover.page_hex(text text)
  returns text
  language sql

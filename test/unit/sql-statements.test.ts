@@ -37,7 +37,7 @@ it("the functions that are labelled immutable and are not are called with a colu
   const calls = [...loadStatements().values()].flatMap(({ name, text }) =>
     [
       ...text.matchAll(
-        /drover\.(?:transaction_time|transaction_number|clock_time|next_circuit_version)\(([^)]*)\)/g,
+        /drover\.(?:transaction_time|transaction_number|clock_time)\(([^)]*)\)/g,
       ),
     ].map(([call, argument]) => ({ name, call, argument })),
   );

@@ -65,11 +65,15 @@ export function createCircuits(
     setOverride: ({ lane, agentId }, override, audit = null) =>
       transact(async ({ query: ask }) => {
         const key = { lane, agent_id: agentId };
+        const { changedAt, versions } = await drawVersions(ask, 1);
+        const version = versions[0];
         const changed =
           override === null
-            ? await ask("release_circuit", key)
+            ? await ask("release_circuit", { ...key, version })
             : await ask("force_circuit", {
                 ...key,
+                version,
+                changed_at: changedAt,
                 forced: circuitSettings.code(override.forced),
                 by: override.by,
                 why: override.why,
@@ -80,6 +84,7 @@ export function createCircuits(
           await settleOutages(
             ask,
             classes.map((one) => one.lane),
+            changedAt,
           );
         }
         const [row] = await ask<CircuitRow>("circuit_by_key", key);
@@ -303,9 +308,11 @@ async function changeCircuits(
   { node, epoch }: Actor,
 ): Promise<{ readonly changed: readonly CircuitRef[]; readonly interventions: Values | null }> {
   if (changes.length === 0) return { changed: [], interventions: null };
-  const made = await query<{ lane: number; agent_id: string; version: number }>(
-    "change_circuits",
-    columns(changes, {
+  const { changedAt, versions } = await drawVersions(query, changes.length);
+  const made = await query<{ lane: number; agent_id: string; version: number }>("change_circuits", {
+    changed_at: changedAt,
+    ...columns(numbered(changes, versions), {
+      version: (one) => one.drawn,
       lane: (one) => one.lane,
       agent_id: (one) => one.agentId,
       before: (one) => one.before,
@@ -315,7 +322,7 @@ async function changeCircuits(
       cooldowns: ({ state }) => (state.kind === "closed" ? 0 : state.cooldowns),
       saw: (one) => one.saw,
     }),
-  );
+  });
   const done = made.flatMap((row) => {
     const change = changes.find((one) => one.lane === row.lane && one.agentId === row.agent_id);
     return change ? [{ ...change, version: row.version }] : [];
@@ -337,14 +344,39 @@ async function changeCircuits(
     await query("intervene_in_circuits", interventions);
   }
   const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
-  await settleOutages(query, lanes);
+  await settleOutages(query, lanes, changedAt);
   return { changed: done.map(({ lane, agentId }) => ({ lane, agentId })), interventions };
 }
 
-async function settleOutages(query: Query, lanes: readonly number[]): Promise<void> {
+async function settleOutages(
+  query: Query,
+  lanes: readonly number[],
+  changedAt: EpochMs,
+): Promise<void> {
   if (lanes.length === 0) return;
   await query("end_outages", { lanes });
-  await query("begin_outages", { lanes });
+  await query("begin_outages", { lanes, opened_at: changedAt });
+}
+
+/** Each row with the version that was drawn for it. */
+function numbered<Row>(
+  rows: readonly Row[],
+  versions: readonly number[],
+): readonly (Row & { readonly drawn: number })[] {
+  return rows.map((row, at) => ({ ...row, drawn: versions[at] ?? 0 }));
+}
+
+/** A version for each change, and the database's time of all of them. */
+export async function drawVersions(
+  query: Query,
+  count: number,
+): Promise<{ readonly changedAt: EpochMs; readonly versions: readonly number[] }> {
+  const [row] = await query<{ changed_at: EpochMs; versions: readonly string[] }>(
+    "draw_circuit_versions",
+    { count },
+  );
+  if (!row) throw new Error("the database has drawn no versions of circuits");
+  return { changedAt: row.changed_at, versions: row.versions.map(Number) };
 }
 
 /** Called by the claim that hands out the probes. */
@@ -353,9 +385,10 @@ export async function takeProbes(
   probes: readonly Probe[],
 ): Promise<readonly CircuitRef[]> {
   if (probes.length === 0) return [];
+  const { versions } = await drawVersions(query, probes.length);
   const rows = await query<{ lane: number; agent_id: string }>(
     "take_probes",
-    columns(probes, {
+    columns(numbered(probes, versions), {
       lane: (one) => one.lane,
       agent_id: (one) => one.agentId,
       version: (one) => one.version,
@@ -363,6 +396,7 @@ export async function takeProbes(
       step_no: (one) => one.step,
       fence: (one) => one.fence,
       secret: (one) => one.secret,
+      next: (one) => one.drawn,
     }),
   );
   return rows.map((row) => ({ lane: row.lane, agentId: row.agent_id }));

@@ -20,7 +20,6 @@ const SHARED_TABLES: ReadonlySet<string> = new Set([
   "hook",
   "lane",
   "namespace",
-  "next_circuit_version",
   "paused_workflow",
   "queue",
   "region",

@@ -5,6 +5,7 @@
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { KnownPin, Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
 import type { Audited } from "./audit.ts";
+import { drawVersions } from "./circuits.ts";
 import {
   ifChanged,
   isWorkflow,
@@ -98,8 +99,10 @@ async function classOf(
     const made = await query<{ id: number }>("make_class_lanes", asked);
     if (made.length === 0) return known.class;
     const lanes = made.map(({ id }) => id);
-    await query("inherit_said_circuits", { lanes });
-    await query("begin_outages", { lanes });
+    const { changedAt, versions } = await drawVersions(query, 1);
+    const [version] = versions;
+    await query("inherit_said_circuits", { lanes, version, changed_at: changedAt });
+    await query("begin_outages", { lanes, opened_at: changedAt });
   }
 }
 

@@ -109,25 +109,33 @@ left join lateral (
 ) as a on l.run_id is null
 order by u.lane, c.agent_id;
 
+-- name: draw_circuit_versions
+-- Purpose: Draws new versions for changes of circuits, with the time of these changes. Of a store with
+--   several shards every node has the rows of circuits, and runs what changes them, so a change is given
+--   both as values.
+-- Params: :count integer.
+-- Result: One row.
+select now() as changed_at, array(select nextval('drover.circuit_version') from generate_series(1, :count::integer)) as versions;
+
 -- name: take_probes
 -- Purpose: Makes the tasks that a claim is about to grant the probes of open circuits whose `until` has
 --   passed.
 -- Params: Parallel arrays: :lane integer[], :agent_id text[], :version bigint[] (of the circuit), :run_id
---   uuid[], :step_no integer[], :fence integer[], :secret text[] (hex, of the lease).
+--   uuid[], :step_no integer[], :fence integer[], :secret text[] (hex, of the lease), :next bigint[]
+--   (version after the change).
 -- Locks: Circuits, without waiting: of several claims one gets the circuit, and the others skip it.
 -- Result: The circuits that were taken. A missing circuit: another claim has it, or it has changed.
 with mine as (
-  select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret
+  select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret, u.next
   from unnest(:lane::integer[], :agent_id::text[], :version::bigint[], :run_id::uuid[],
-    :step_no::integer[], :fence::integer[], :secret::text[])
-    as u (lane, agent_id, version, run_id, step_no, fence, secret)
+    :step_no::integer[], :fence::integer[], :secret::text[], :next::bigint[])
+    as u (lane, agent_id, version, run_id, step_no, fence, secret, next)
   join drover.circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
   where c.state = :circuit_state.open and c.forced is null and c.until <= now()
   for update of c skip locked
 )
 update drover.circuit as c
-set state = :circuit_state.trying, until = null, version = drover.next_circuit_version(c.lane),
-  changed_at = now(),
+set state = :circuit_state.trying, until = null, version = m.next, changed_at = now(),
   probe_run = m.run_id, probe_step = m.step_no, probe_fence = m.fence,
   probe_secret = decode(m.secret, 'hex')
 from mine as m
@@ -140,16 +148,16 @@ returning c.lane, c.agent_id;
 -- Params: Parallel arrays: :lane integer[], :agent_id text[], :before bigint[] (version; 0: the circuit has
 --   no row), :state smallint[] (code), :since bigint[] (ms since 1970; null: closed), :until bigint[] (ms
 --   since 1970; null: not open), :cooldowns smallint[] (cool-downs of this outage so far), :saw text[] (what
---   the evaluator saw, in words).
+--   the evaluator saw, in words), :version bigint[] (after the change). For all: :changed_at bigint (ms since
+--   1970).
 -- Locks: Circuits in key order; waits.
 -- Result: The circuits that were changed, with their new version. A missing circuit had changed before.
 insert into drover.circuit as c (lane, agent_id, version, changed_at, state, since, until, cooldowns, saw)
-select u.lane, u.agent_id, drover.next_circuit_version(u.lane), drover.transaction_time(u.lane), u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
-  u.cooldowns, u.saw
+select u.lane, u.agent_id, u.version, to_timestamp(:changed_at::bigint / 1e3::float8), u.state,
+  to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8), u.cooldowns, u.saw
 from unnest(:lane::integer[], :agent_id::text[], :before::bigint[], :state::smallint[], :since::bigint[],
-  :until::bigint[],
-  :cooldowns::smallint[], :saw::text[])
-  as u (lane, agent_id, before, state, since, until, cooldowns, saw)
+  :until::bigint[], :cooldowns::smallint[], :saw::text[], :version::bigint[])
+  as u (lane, agent_id, before, state, since, until, cooldowns, saw, version)
 where u.before = 0 or exists (
   select from drover.circuit as x
   where x.lane = u.lane and x.agent_id = u.agent_id and x.version = u.before
@@ -196,9 +204,9 @@ where o.lane = u.lane and o.closed_at is null
 -- name: begin_outages
 -- Purpose: Begins an outage for each of these lanes whose circuit is not closed now, unless one has begun.
 --   It follows a change of circuits, in the same transaction.
--- Params: :lanes integer[].
+-- Params: :lanes integer[], :opened_at bigint (ms since 1970).
 insert into drover.circuit_outage (lane, opened_at)
-select c.lane, drover.transaction_time(c.lane)
+select c.lane, to_timestamp(:opened_at::bigint / 1e3::float8)
 from drover.open_lane as c
 where c.lane = any (:lanes::integer[])
   and not exists (
@@ -217,11 +225,11 @@ select v.lane from drover.version_lane as v where v.base = :lane::integer;
 -- Purpose: Sets a circuit as an operator says, in the lane and in the lanes of the same task for single
 --   versions of agents. A circuit that is set so already stays as it is.
 -- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane), :forced smallint
---   (code), :by text, :why text.
+--   (code), :by text, :why text, :version bigint (after the change), :changed_at bigint (ms since 1970).
 -- Result: No row: it was set so before.
 insert into drover.circuit as c (lane, agent_id, version, changed_at, forced, forced_by, forced_why, forced_at)
-select o.lane, :agent_id::text, drover.next_circuit_version(o.lane), drover.transaction_time(o.lane),
-  :forced::smallint, :by::text, :why::text, drover.transaction_time(o.lane)
+select o.lane, :agent_id::text, :version::bigint, to_timestamp(:changed_at::bigint / 1e3::float8),
+  :forced::smallint, :by::text, :why::text, to_timestamp(:changed_at::bigint / 1e3::float8)
 from (
   select :lane::integer as lane
   union all
@@ -236,10 +244,11 @@ returning c.lane;
 -- name: release_circuit
 -- Purpose: Takes back what an operator has set, in the same lanes as force_circuit. The circuit starts
 --   closed, and outcomes that were counted before no longer count.
--- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane).
+-- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane), :version bigint (after
+--   the change).
 -- Result: No row: nothing was set.
 update drover.circuit as c
-set version = drover.next_circuit_version(c.lane), changed_at = now(), forced = null, forced_by = null,
+set version = :version::bigint, changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = :circuit_state.closed, since = null, until = null, cooldowns = 0,
   probe_run = null, probe_step = null, probe_fence = null, probe_secret = null
 where c.agent_id = :agent_id::text and c.forced is not null

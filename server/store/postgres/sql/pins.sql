@@ -43,9 +43,10 @@ returning id;
 -- name: inherit_said_circuits
 -- Purpose: Copies what an operator has set of the circuits of a lane to lanes of classes that are new. A
 --   setting holds for the lanes of all classes.
--- Params: :lanes integer[] (new lanes).
+-- Params: :lanes integer[] (new lanes), :version bigint (of the new circuits), :changed_at bigint (ms since
+--   1970).
 insert into drover.circuit (lane, agent_id, version, changed_at, forced, forced_by, forced_why, forced_at)
-select v.lane, c.agent_id, drover.next_circuit_version(v.lane), drover.transaction_time(v.lane), c.forced, c.forced_by, c.forced_why, c.forced_at
+select v.lane, c.agent_id, :version::bigint, to_timestamp(:changed_at::bigint / 1e3::float8), c.forced, c.forced_by, c.forced_why, c.forced_at
 from drover.version_lane as v
 join drover.circuit as c on c.lane = v.base and c.forced is not null
 where v.lane = any (:lanes::integer[])
