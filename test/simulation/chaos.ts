@@ -193,7 +193,7 @@ export function createChaos(
         .of(one)
         .simulateFailover(chance.between(1, chance.pick([TAIL_MAX, LONG_TAIL_MAX])))
         .then((changes) => {
-          const lost = lostTail(changes);
+          const lost = lostTail(changes, shards.all.length > 1);
           witness.lost(one, changes);
           world.recorder.fault({ kind: "store", did: "tail-lost", lost }, "store", false);
           world.recorder.fault({ kind: "store", did: "up" }, "store", false);

@@ -46,15 +46,19 @@ export async function atRest(
   store: SimulatedStore,
   namespaces: readonly string[],
   triggers: readonly EndTrigger[],
+  /** Keys whose runs a shard has lost. */
+  lostKeys: ReadonlySet<string> = new Set(),
 ): Promise<AtRest> {
   const runs = await everyRun(store, namespaces);
   const keys = new Set(runs.map(({ run, namespace }) => `${namespace.name} ${run.key}`));
+  const isSetOff = (namespace: string, key: string): boolean =>
+    keys.has(`${namespace} ${key}`) || lostKeys.has(key);
   const unsettled: string[] = [];
   const open: string[] = [];
   for (const { run, namespace } of runs) {
     if (run.endedAt !== null) {
       for (const { name } of triggers.filter((one) => setsOff(one, namespace.name, run)))
-        if (!keys.has(`${namespace.name} ${keyOfEnd(name, run.runId)}`))
+        if (!isSetOff(namespace.name, keyOfEnd(name, run.runId)))
           open.push(`the end of ${run.runId} has set off no ${name}`);
       continue;
     }

@@ -14,7 +14,7 @@ import { compareDerivedRows } from "./derived-rows.ts";
 import { createEdges, type EdgeName } from "./edges.ts";
 import { createFaults, type FaultKind } from "./faults.ts";
 import { atRest, deliveriesOf, finalRows } from "./final-rows.ts";
-import { type History, historyText } from "./history.ts";
+import { type History, type HistoryRecord, historyText } from "./history.ts";
 import { drawLayout, PARTITIONS_PER_REGION, watcherOf } from "./layout.ts";
 import { createNetwork } from "./network.ts";
 import { putHooks, receiversFor } from "./receivers.ts";
@@ -120,7 +120,7 @@ export async function simulate(seed: number, shards = 1): Promise<Simulated> {
   const violations: string[] = [];
   const drained = await drain(time, async () => {
     if (!clients.every((client) => client.isDone())) return "clients still schedule";
-    return leftToDo(store, seed % WEBHOOK_SEEDS === 0);
+    return leftToDo(store, lostKeys(recorder.records), seed % WEBHOOK_SEEDS === 0);
   });
   if (drained !== null)
     violations.push(`not at rest ${DRAIN_MS_MAX} ms after the heal: ${drained}`);
@@ -138,6 +138,7 @@ export async function simulate(seed: number, shards = 1): Promise<Simulated> {
       seed,
       canaries: CANARIES,
       watchers,
+      ...(shards > 1 && { shards }),
     },
     records: recorder.records,
     final: rows,
@@ -179,9 +180,23 @@ function runsOf({ final }: History, clients: readonly Clients[]): number {
   return new Set([...final.runs.map(({ runId }) => runId), ...known]).size;
 }
 
+/** Keys whose runs a shard has lost. */
+function lostKeys(records: readonly HistoryRecord[]): ReadonlySet<string> {
+  const keys = records.flatMap((record) =>
+    record.kind === "fault" && "did" in record.fault && record.fault.did === "tail-lost"
+      ? (record.fault.lost.keys ?? [])
+      : [],
+  );
+  return new Set(keys);
+}
+
 /** null: nothing. */
-async function leftToDo(store: SimulatedStore, withWebhooks: boolean): Promise<string | null> {
-  const { open } = await atRest(store, NAMESPACES, TRIGGERS);
+async function leftToDo(
+  store: SimulatedStore,
+  lost: ReadonlySet<string>,
+  withWebhooks: boolean,
+): Promise<string | null> {
+  const { open } = await atRest(store, NAMESPACES, TRIGGERS, lost);
   if (open.length > 0) return open.join(", ");
   const deliveries = withWebhooks ? await deliveriesOf(store, NAMESPACES) : [];
   const pending = deliveries.filter(({ state }) => state === "pending").length;
