@@ -4,7 +4,7 @@
 // and changes of what all shards share, go to the first shard.
 //
 // A store that is one shard is all of them itself: nothing stands in between.
-import type { Circuits, LaneEvidence } from "./circuits.ts";
+import type { CircuitRef, Circuits, LaneEvidence } from "./circuits.ts";
 import type { Namespaces, NamespaceUse } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
 import type { Outbox } from "./outbox.ts";
@@ -189,10 +189,25 @@ async function withRunStates(
   );
 }
 
-/** A probe may be a task of any shard. */
-function circuitsOf({ all, home }: Shards<EngineStore>): Circuits {
+/** The first shard has the circuits. Their probes, and what they are about, may be in any shard. */
+function circuitsOf(shards: Shards<EngineStore>): Circuits {
+  const { all, home } = shards;
   return Object.freeze({
     ...home.circuits,
+    async change(changes, actor) {
+      const made = await home.circuits.change(changes, actor);
+      const about = changes.flatMap((change) => {
+        const isMade = made.some((one) => isSameCircuit(one, change));
+        return isMade && change.about ? [{ change, runId: change.about.runId }] : [];
+      });
+      for (const [store, of] of divide(shards, about, ({ runId }) => runId))
+        if (store !== home)
+          await store.circuits.record(
+            of.map(({ change }) => change),
+            actor,
+          );
+      return made;
+    },
     async evidence(lanes, windowMs) {
       const [own = [], ...others] = await Promise.all(
         all.map(({ circuits }) => circuits.evidence(lanes, windowMs)),
@@ -200,6 +215,10 @@ function circuitsOf({ all, home }: Shards<EngineStore>): Circuits {
       return own.map((evidence) => withProbes(evidence, others.flat()));
     },
   } satisfies Circuits);
+}
+
+function isSameCircuit(one: CircuitRef, other: CircuitRef): boolean {
+  return one.lane === other.lane && one.agentId === other.agentId;
 }
 
 /** Only the shard of the probe's run knows how the probe has ended. */

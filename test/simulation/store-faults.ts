@@ -314,6 +314,7 @@ function faultyCircuits(
         }
         return made;
       }),
+    record: (...asked) => call("recordCircuits", () => circuits.record(...asked)),
     setOverride: (...asked) => call("setCircuit", () => circuits.setOverride(...asked)),
     cordon: (cordon) => call("cordon", () => circuits.cordon(cordon)),
     uncordon: (of) => call("uncordon", () => circuits.uncordon(of)),

@@ -16,6 +16,7 @@ import { DroverError } from "../../errors.ts";
 import { type Audit, withDetails } from "../../store/audit.ts";
 import { specText } from "../../store/definition-text.ts";
 import { partitionOf } from "../../store/partition.ts";
+import { runIdTime } from "../../store/run-head.ts";
 import { type ScheduleRecord, type ScheduleSpec, TRIGGER_SERIES } from "../../store/schedules.ts";
 import type { Shards } from "../../store/shards.ts";
 import type { Namespace, Tx } from "../../store/store.ts";
@@ -26,6 +27,7 @@ import { inPlace, type PlaceOfKey } from "../run-id.ts";
 import type { Scheduled, ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
+  type Begun,
   beginOccurrences,
   commitOccurrences,
   concurrencyKeyOf,
@@ -279,6 +281,17 @@ async function lockAsRead(tx: Tx, of: ScheduleName, read: ScheduleRecord): Promi
     );
 }
 
+/** What has begun in other shards is recorded, whatever has changed since. */
+async function lockFor(
+  tx: Tx,
+  of: ScheduleName,
+  read: ScheduleRecord,
+  begun: Begun,
+): Promise<void> {
+  if (begun.size === 0) await lockAsRead(tx, of, read);
+  else await lock(tx, of, read.id);
+}
+
 function same(known: ScheduleRecord, spec: ScheduleSpec): false {
   if (specText(known.spec) === specText(spec)) return false;
   throw new DroverError(
@@ -333,12 +346,15 @@ async function trigger(
   const record = await find(options, of);
   const { id, name } = record;
   const template = await templateOf(createItemFinder(options), record);
+  // No caller can give this key to a run: such keys have no control characters.
+  const key = `\u0001trigger ${id} ${requestId}`;
   const committed = await commitOccurrences(
     options,
     { name: "trigger-schedule", ...WAITS },
     async (tx, begun) => {
-      await lockAsRead(tx, of, record);
-      const nominalTime = await freeTime(tx, id);
+      await lockFor(tx, of, record, begun);
+      const runId = begun.get(key)?.run?.runId ?? null;
+      const nominalTime = await freeTime(tx, id, runId);
       const wanted: Wanted = {
         record,
         template,
@@ -348,8 +364,7 @@ async function trigger(
         key: { scheduleId: id, series: TRIGGER_SERIES, nominalTime },
         text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
-        // No caller can give this key to a run: such keys have no control characters.
-        reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
+        reserved: { key, name: `request "${requestId}"` },
       };
       const started = await beginOccurrences(options, tx, [wanted], begun);
       const run = started.runs[0];
@@ -364,11 +379,15 @@ async function trigger(
   throw new Error(`the schedule ${name} was triggered and has no run`);
 }
 
-/** Two requests in the same millisecond are two occurrences. */
-async function freeTime(tx: Tx, scheduleId: string): Promise<number> {
-  for (let nominalTime = tx.now; ; nominalTime++) {
-    const taken = await tx.loadOccurrences([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
-    if (taken.length === 0) return nominalTime;
+/**
+ * Two requests in the same millisecond are two occurrences. A run that has begun in another shard
+ * has its occurrence at the time of its beginning: a repeated request finds it there.
+ */
+async function freeTime(tx: Tx, scheduleId: string, runId: string | null): Promise<number> {
+  const from = runId === null ? tx.now : runIdTime(runId);
+  for (let nominalTime = from; ; nominalTime++) {
+    const [taken] = await tx.loadOccurrences([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
+    if (!taken || (runId !== null && taken.runId === runId)) return nominalTime;
   }
 }
 
@@ -398,7 +417,7 @@ async function backfill(
   );
   const use = { name: "backfill", ...WAITS };
   const committed = await commitOccurrences(options, use, async (tx, begun) => {
-    await lockAsRead(tx, request, record);
+    await lockFor(tx, request, record, begun);
     refuseFuture(until, tx.now);
     if (dryRun) {
       const occurrences = await seen(tx, wanted);

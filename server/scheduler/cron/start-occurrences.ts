@@ -96,7 +96,7 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
       if (first.elsewhere.length === 0) return first.results;
       const left = items.filter(({ schedule }) => first.due.has(schedule.id));
       const begun = await beginElsewhere(options, first.elsewhere);
-      const second = await flush(left, { runs: begun, due: first.due });
+      const second = await flush(left, { runs: begun, wanted: first.elsewhere, due: first.due });
       const results = new Map(left.map((item, place) => [item, second.results[place]]));
       return items.flatMap((item, place) => results.get(item) ?? first.results[place] ?? []);
     },
@@ -154,6 +154,7 @@ export async function templateOf(
 /** What the transaction before has found due, and what has begun of it in other shards. */
 interface BegunElsewhere {
   readonly runs: Begun;
+  readonly wanted: readonly Wanted[];
   /** By schedule. */
   readonly due: ReadonlyMap<string, FoundDue>;
 }
@@ -164,7 +165,11 @@ interface FoundDue {
   readonly due: DueTimes | null;
 }
 
-const NOTHING_BEGUN: BegunElsewhere = Object.freeze({ runs: new Map(), due: new Map() });
+const NOTHING_BEGUN: BegunElsewhere = Object.freeze({
+  runs: new Map(),
+  wanted: [],
+  due: new Map(),
+});
 
 interface Batch {
   readonly options: OccurrenceOptions;
@@ -201,7 +206,12 @@ async function occurDue(
     const due = foundBefore(record, begun.due.get(record.id)) ?? dueOf(record, tx.now);
     return [{ record, template, actor: item.actor, due }];
   });
-  const { elsewhere, ...worked } = await handleAll(options, tx, ready, begun.runs);
+  // A person may have changed the schedule since, or another owner has recorded it.
+  const changed = new Set(
+    locked.flatMap((record) => (foundBefore(record, begun.due.get(record.id)) ? [] : [record.id])),
+  );
+  const begunBefore = begun.wanted.filter(({ record }) => changed.has(record.id));
+  const { elsewhere, ...worked } = await handleAll(options, tx, { ready, begunBefore }, begun.runs);
   const postponed = new Set(elsewhere.map(({ record }) => record.id));
   const done = ready.filter(({ record }) => !postponed.has(record.id));
   const handled = new Map<string, number>([
@@ -256,7 +266,10 @@ function foundBefore(
 async function handleAll(
   options: OccurrenceOptions,
   tx: Tx,
-  all: readonly Ready[],
+  {
+    ready: all,
+    begunBefore,
+  }: { readonly ready: readonly Ready[]; readonly begunBefore: readonly Wanted[] },
   begun: Begun,
 ): Promise<Worked & Pick<StartedOccurrences, "elsewhere">> {
   const wanted = all.flatMap(({ record, template, actor, due }) =>
@@ -274,18 +287,28 @@ async function handleAll(
       }),
     ),
   );
-  const { rows, ...worked } = await beginOccurrences(options, tx, wanted, begun);
+  const { rows, ...worked } = await beginOccurrences(
+    options,
+    tx,
+    uniqueOf([...wanted, ...begunBefore]),
+    begun,
+  );
   const postponed = new Set(worked.elsewhere.map(({ record }) => record.id));
   const done = all.filter(({ record }) => !postponed.has(record.id));
   const missed = done.flatMap(({ record, actor, due }): OccurrenceRow[] => {
     if (!due?.missed) return [];
     return [withoutRuns(record, due.missed, "missed", actor)];
   });
-  const own = rows.filter(({ scheduleId }) => !postponed.has(scheduleId));
+  const known = new Set(begunBefore.map(({ key }) => nameOf(key)));
+  const own = rows.filter((row) => !postponed.has(row.scheduleId) || known.has(nameOf(row)));
   if (own.length + missed.length > 0) await tx.writeOccurrences([...missed, ...own]);
   const moves = done.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);
   return worked;
+}
+
+function uniqueOf(all: readonly Wanted[]): readonly Wanted[] {
+  return [...new Map(all.map((one) => [nameOf(one.key), one])).values()];
 }
 
 /** One row for all times of a schedule that got no run, as the first of them. */
@@ -411,10 +434,9 @@ export async function beginOccurrences(
     const result = answers[place];
     if (!result || runOf.get(nameOf(one.key))) return [];
     if (foreign.has(one) && !begun.has(idOf(one))) return [];
-    // The run of a repeated request has its occurrence already. One that has begun elsewhere may
-    // have been left without, unless its key is that of a request.
-    const isRepeated = result.run !== null && !result.run.created;
-    if (isRepeated && (one.reserved !== null || !foreign.has(one))) return [];
+    // The run of a repeated request has its occurrence already, in the same transaction. One that
+    // has begun elsewhere may have been left without.
+    if (result.run && !result.run.created && !foreign.has(one)) return [];
     return [occurrenceOf(one, result)];
   });
   return {

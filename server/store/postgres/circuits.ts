@@ -31,14 +31,7 @@ import type { Query, Transaction } from "./transaction.ts";
 /** Runs the work in a transaction of its own. */
 type Transact = <T>(work: (transaction: Transaction) => Promise<T>) => Promise<T>;
 
-/** `everywhere`: one for each shard, this one among them. */
-export function createCircuits(
-  query: Query,
-  everywhere: readonly Query[],
-  transact: Transact,
-  audited: Audited,
-): Circuits {
-  const others = everywhere.filter((one) => one !== query);
+export function createCircuits(query: Query, transact: Transact, audited: Audited): Circuits {
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
 
   async function learn({ now, changeToken, watched }: CircuitVersion): Promise<CircuitSnapshot> {
@@ -53,15 +46,14 @@ export function createCircuits(
     snapshot: async (windowMs) => learn(await circuitSign(query, windowMs)),
     learn,
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
-    async change(changes, actor) {
-      const { changed, interventions } = await transact((transaction) =>
-        changeCircuits(transaction.query, changes, actor),
-      );
-      // Each shard stores those of its own runs. That of another shard is missing if it fails now.
-      if (interventions)
-        await Promise.all(others.map((other) => other("intervene_in_circuits", interventions)));
-      return changed;
-    },
+    change: (changes, actor) =>
+      transact((transaction) => changeCircuits(transaction.query, changes, actor)),
+    record: (changes, actor) =>
+      intervene(
+        query,
+        changes.map((change) => ({ ...change, version: change.before })),
+        actor,
+      ),
     setOverride: ({ lane, agentId }, override, audit = null) =>
       transact(async ({ query: ask }) => {
         const key = { lane, agent_id: agentId };
@@ -305,9 +297,9 @@ function probeEndOf(row: TriedRow): ProbeEnd | null {
 async function changeCircuits(
   query: Query,
   changes: readonly CircuitChange[],
-  { node, epoch }: Actor,
-): Promise<{ readonly changed: readonly CircuitRef[]; readonly interventions: Values | null }> {
-  if (changes.length === 0) return { changed: [], interventions: null };
+  actor: Actor,
+): Promise<readonly CircuitRef[]> {
+  if (changes.length === 0) return [];
   const { changedAt, versions } = await drawVersions(query, changes.length);
   const made = await query<{ lane: number; agent_id: string; version: number }>("change_circuits", {
     changed_at: changedAt,
@@ -327,10 +319,24 @@ async function changeCircuits(
     const change = changes.find((one) => one.lane === row.lane && one.agentId === row.agent_id);
     return change ? [{ ...change, version: row.version }] : [];
   });
-  const changed = done.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
-  let interventions: Values | null = null;
-  if (changed.length > 0) {
-    const rows = columns(changed, {
+  await intervene(query, done, actor);
+  const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
+  await settleOutages(query, lanes, changedAt);
+  return done.map(({ lane, agentId }) => ({ lane, agentId }));
+}
+
+/** Of the changes that are about runs of this shard. */
+async function intervene(
+  query: Query,
+  changes: readonly (CircuitChange & { readonly version: number })[],
+  { node, epoch }: Actor,
+): Promise<void> {
+  const rows = changes.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
+  if (rows.length === 0) return;
+  await query("intervene_in_circuits", {
+    node,
+    epoch,
+    ...columns(rows, {
       run_id: (one) => one.runId,
       step_no: (one) => one.step,
       fence: (one) => one.fence,
@@ -339,13 +345,8 @@ async function changeCircuits(
       saw: (one) => one.saw,
       did: (one) => one.did,
       due_at: (one) => one.dueAt,
-    });
-    interventions = { ...rows, node, epoch };
-    await query("intervene_in_circuits", interventions);
-  }
-  const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
-  await settleOutages(query, lanes, changedAt);
-  return { changed: done.map(({ lane, agentId }) => ({ lane, agentId })), interventions };
+    }),
+  });
 }
 
 async function settleOutages(

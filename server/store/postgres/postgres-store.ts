@@ -197,7 +197,7 @@ function engineParts(connected: Connected, everywhere: readonly Query[]): Engine
     pins: createPins({ query, clock, everywhere }, audited),
     schedules: createSchedules(query, audited),
     triggers: createTriggers(query, audited),
-    circuits: createCircuits(query, everywhere, (work) => transact({}, work), audited),
+    circuits: createCircuits(query, (work) => transact({}, work), audited),
     durations: createDurations(query, transact),
     namespaces: createNamespaces(query, transact, audited),
   };

@@ -433,7 +433,7 @@ describe("a task that tries for a circuit", () => {
        values ($1, '', 2, now(), $2, 1, 1, decode($3, 'hex'))`,
       [lane, runId, secret],
     );
-    const circuits = createCircuits(query, [query], (work) => transact({}, work), audited);
+    const circuits = createCircuits(query, (work) => transact({}, work), audited);
     const [found] = await circuits.evidence([lane], 10_000);
     return found?.circuits[0]?.probeEnd;
   };
