@@ -101,7 +101,14 @@ function ofLost(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
 }
 
 function ofAnyLoss(facts: Facts, lost: LostTail): ReadonlySet<string> {
-  return withFamilies(facts, lost.allRuns);
+  return withFamilies(facts, [...lost.allRuns, ...ofLostSchedules(facts, lost)]);
+}
+
+/** A shard that has lost an occurrence has not lost its run, if that is in another shard. */
+function ofLostSchedules(facts: Facts, { tables }: LostTail): readonly string[] {
+  const { shards = 1 } = facts.history.meta;
+  if (shards === 1 || !SCHEDULES.some((one) => tables.includes(one))) return [];
+  return [...facts.runs.values()].flatMap(({ run }) => (run.scheduledBy ? [run.runId] : []));
 }
 
 function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<string> {

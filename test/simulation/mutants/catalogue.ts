@@ -225,11 +225,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "unwatched while webhooks are answered",
     file: "life-cycle.ts",
-    find: `await deliveries?.stop();
-      for (const one of loops) await one.stop();`,
-    replace: `await timers.stop();
-      await deliveries?.stop();
-      for (const one of loops) await one.stop();`,
+    find: "await Promise.all(shards.map(({ deliveries }) => deliveries?.stop()));",
+    replace: `await Promise.all(shards.map(({ timers }) => timers.stop()));
+      await Promise.all(shards.map(({ deliveries }) => deliveries?.stop()));`,
     why: "a server that stops holds its partitions for long and does not scan them",
   },
   {
