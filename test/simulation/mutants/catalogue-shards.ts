@@ -5,8 +5,9 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   {
     name: "heartbeat sent to one shard",
     file: "dispatch/shard-sessions.ts",
-    find: "    shards.all.map(async (shard) => {",
-    replace: "    [shards.home].map(async (shard) => {",
+    find: "const answers = await shard.submit({ ...heartbeat, reports });",
+    replace: `const sent = shard === shards.home ? await shard.submit({ ...heartbeat, reports }) : null;
+      const answers = sent ?? reports.map(() => ({ kind: "carry-on", leaseMs: 1_000 }) as const);`,
     why: "an agent that sends heartbeats is declared lost in every other shard",
     shards: 2,
   },
