@@ -2,8 +2,8 @@
 // another shard, the shard of the idempotency key first keeps the digest of the call, in a
 // transaction of its own. Two calls with one idempotency key and different concurrency keys would
 // otherwise begin two runs, in two shards; the second one is refused. A repetition of the same call
-// has the same concurrency key, and so finds its run. What was kept remains as long as the key, even
-// if the run was refused: the idempotency key then serves only the same call.
+// has the same concurrency key, and so finds its run. What was kept remains as long as the key,
+// even if the run was refused: the idempotency key then serves only the same call.
 import { DroverError } from "../errors.ts";
 import type { Shards } from "../store/shards.ts";
 import type { EngineStore } from "../store/store.ts";

@@ -81,7 +81,7 @@ export interface Scheduled {
 type Item = ScheduleItem;
 
 /** Begins the runs of one shard. */
-export interface RunStarts {
+interface RunStarts {
   submit(item: ScheduleItem): Promise<Scheduled>;
   /** In one transaction; in several if it begins too much. */
   submitBatch(items: readonly ScheduleItem[]): Promise<readonly ItemResult<Scheduled>[]>;

@@ -1,5 +1,5 @@
-// All shards of a store together, as callers see them that ask about runs of any shard: the API, and
-// the parts of a server that exist once. What is asked about one run goes to its shard; what is
+// All shards of a store together, as callers see them that ask about runs of any shard: the API,
+// and the parts of a server that exist once. What is asked about one run goes to its shard; what is
 // asked about many runs is divided among their shards, and joined again. What a cluster has once,
 // and changes of what all shards share, go to the first shard.
 //

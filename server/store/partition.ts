@@ -5,7 +5,7 @@ export const PARTITIONS_PER_REGION = 256;
 /** Most regions: the numbers of their partitions have to fit into a smallint. */
 export const REGIONS_MAX = 128;
 
-/** Most shards of a store; a power of 2, as the number of shards is, so each has as many partitions. */
+/** Most shards of a store; a power of 2, as their number is, so each has as many partitions. */
 export const SHARDS_MAX = 64;
 
 /** The partition of a run: within its region by the last byte of its id, which is random. */
@@ -37,7 +37,7 @@ export function isInShard({ number, count }: ShardNumber = ONLY_SHARD, runId: st
   return shardOf(partitionOf(0, runId), count) === number;
 }
 
-/** The number of the shard that stores a partition; the shard of a run needs no look-up of its region. */
+/** The number of the shard that stores a partition. That of a run needs no look-up of its region. */
 export function shardOf(partition: number, shards: number): number {
   return partition % shards;
 }

@@ -70,7 +70,8 @@ export interface Queues {
   resume(of: QueueRef, audit?: Audit): Promise<readonly number[]>;
   /**
    * After it returns, no server claims more than the limits allow; if there are several shards,
-   * once the limits are divided anew (queue-shares.ts). A new rate begins with a full bucket. Returns the lanes of the queue, from which waiting polls may perhaps get more.
+   * once the limits are divided anew (queue-shares.ts). A new rate begins with a full bucket.
+   * Returns the lanes of the queue, from which waiting polls may perhaps get more.
    */
   setLimits(of: QueueRef, limits: QueueLimits, audit?: Audit): Promise<readonly number[]>;
   /**

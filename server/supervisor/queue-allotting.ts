@@ -13,7 +13,7 @@ export interface QueueAllotting extends Loop {
   wanted(): void;
 }
 
-export interface QueueAllottingOptions {
+interface QueueAllottingOptions {
   /** Never two at once. */
   readonly allot: () => Promise<void>;
   readonly isOwner: () => boolean;

@@ -22,6 +22,7 @@ import { RPC_DEFAULTS } from "../../server/rpc-config.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { regionOf } from "../../server/store/partition.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
+import type { Shards } from "../../server/store/shards.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
 import type { Post } from "../../server/supervisor/webhook-deliveries.ts";
 import type { Chance } from "../../simulator/chance.ts";
@@ -126,16 +127,15 @@ interface Booted {
   readonly stop: () => Promise<void>;
 }
 
-function boot(
+/** The connections of a process to the shards of the store. */
+function wiresOf(
   process: VirtualProcess,
   deps: ServerDeps,
   isReachable: (shard: number) => boolean,
-): Booted {
-  const { clock, chance } = process;
-  const { faults, witness, onDefect } = deps;
-  const check = deps.isChecked ? checking : trusting;
-  const circuits = watchCircuits({ clock, faults, onDefect });
-  const wires = deps.store.shards.map(
+): Shards<StoreWire> {
+  const { faults, witness, strikes, onDefect } = deps;
+  const circuits = watchCircuits({ clock: process.clock, faults, onDefect });
+  return deps.store.shards.map(
     (store, shard): StoreWire => ({
       store,
       shard,
@@ -144,14 +144,25 @@ function boot(
       witness,
       isReachable: () => isReachable(shard),
       partitions: deps.partitions.filter((one) => regionOf(one) === 0).length,
-      freeze: () => deps.strikes?.freeze(process),
-      freezeUntilRelieved: () => deps.strikes?.freezeUntilRelieved(process),
-      relieve: (processes) => deps.strikes?.relieve(processes),
-      stop: () => deps.strikes?.stop(process.name),
+      freeze: () => strikes?.freeze(process),
+      freezeUntilRelieved: () => strikes?.freezeUntilRelieved(process),
+      relieve: (processes) => strikes?.relieve(processes),
+      stop: () => strikes?.stop(process.name),
       circuits,
       onDefect,
     }),
   );
+}
+
+function boot(
+  process: VirtualProcess,
+  deps: ServerDeps,
+  isReachable: (shard: number) => boolean,
+): Booted {
+  const { clock, chance } = process;
+  const { onDefect } = deps;
+  const check = deps.isChecked ? checking : trusting;
+  const wires = wiresOf(process, deps, isReachable);
   const shards = wires.map(createFaultyStore);
   const lists = faultyLists(wires.home, deps.store.rows);
   const store = { ...together(shards, deps.partitions), lists };

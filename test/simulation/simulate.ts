@@ -14,7 +14,7 @@ import { compareDerivedRows } from "./derived-rows.ts";
 import { createEdges, type EdgeName } from "./edges.ts";
 import { createFaults, type FaultKind } from "./faults.ts";
 import { atRest, deliveriesOf, finalRows } from "./final-rows.ts";
-import { type History, type HistoryRecord, historyText } from "./history.ts";
+import { type History, type HistoryRecord, historyText, type Watcher } from "./history.ts";
 import { drawLayout, PARTITIONS_PER_REGION, watcherOf } from "./layout.ts";
 import { createNetwork } from "./network.ts";
 import { putHooks, receiversFor } from "./receivers.ts";
@@ -133,13 +133,7 @@ export async function simulate(seed: number, shards = 1): Promise<Simulated> {
   const ending = { ...whose, at, drained: drained === null, deliveriesMade };
   const { rows, broken } = await finalRows(store, witness, ending, dueTimes);
   const history: History = {
-    meta: {
-      source: "simulation",
-      seed,
-      canaries: CANARIES,
-      watchers,
-      ...(shards > 1 && { shards }),
-    },
+    meta: metaOf(seed, watchers, shards),
     records: recorder.records,
     final: rows,
   };
@@ -148,6 +142,11 @@ export async function simulate(seed: number, shards = 1): Promise<Simulated> {
   violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
   const runs = runsOf(history, clients);
   return { seed, history, violations, runs, faults: faults.counts, edges: edges.taken };
+}
+
+function metaOf(seed: number, watchers: readonly Watcher[], shards: number): History["meta"] {
+  const meta = { source: "simulation", seed, canaries: CANARIES, watchers } as const;
+  return shards > 1 ? { ...meta, shards } : meta;
 }
 
 /** Some servers have short queues, so that they refuse calls under load. */

@@ -27,16 +27,18 @@ import { inPlace, type PlaceOfKey } from "../run-id.ts";
 import type { Scheduled, ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
-  type Begun,
   beginOccurrences,
-  commitOccurrences,
   concurrencyKeyOf,
   concurrencyOf,
-  type OccurrenceOptions,
   templateOf,
-  type Wanted,
   withoutRuns,
 } from "./start-occurrences.ts";
+import {
+  type Begun,
+  commitOccurrences,
+  type OccurrenceOptions,
+  type Wanted,
+} from "./wanted-occurrences.ts";
 
 const WAITS = { lockTimeoutMs: 1_000 };
 /** Occurrences of one page of a backfill. */

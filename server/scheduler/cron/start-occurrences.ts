@@ -7,8 +7,8 @@
 //                → in time: started · overlapped · refused, in the order of their times
 //                → the next time is set
 //
-// If the concurrency key of the run belongs to another shard, the run begins there, between two such
-// transactions: the first one decides that it is due, and the second one records it. A key of the
+// If the concurrency key of the run belongs to another shard, the run begins there, between two
+// such transactions: the first one decides that it is due, and the second one records it. A key of the
 // occurrence makes that begin one run, however often it is repeated.
 //
 // An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
@@ -18,12 +18,9 @@ import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../../batching/bat
 import { type DueTimes, dueTimes, type MissedTimes } from "../../core/definition/calendar.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Concurrency } from "../../core/model/permits.ts";
-import { DroverError, type Reason } from "../../errors.ts";
-import { ONLY_SHARD, shardOf } from "../../store/partition.ts";
+import { DroverError } from "../../errors.ts";
 import {
   markSeries,
-  type OccurrenceCause,
-  type OccurrenceKey,
   type Occurrence as OccurrenceRow,
   type ScheduleRecord,
   type ScheduleRef,
@@ -37,17 +34,26 @@ import type { Worked } from "../commit-summary.ts";
 import { fencedOf } from "../fence.ts";
 import { createItemFinder, type ItemFinder } from "../item-finder.ts";
 import type { ScheduleItem } from "../new-run.ts";
-import { accept, type Schedule, type ScheduleOptions } from "../schedule.ts";
+import { accept, type ScheduleOptions } from "../schedule.ts";
 import { calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
+import {
+  type Begun,
+  beginElsewhere,
+  idOf,
+  isElsewhere,
+  itemOf,
+  nameOf,
+  type OccurrenceOptions,
+  type OccurrenceResult,
+  type Template,
+  type Wanted,
+} from "./wanted-occurrences.ts";
 
 const FULL_AT = 100;
 const ITEMS_MAX = 100;
 const LOCK_WAIT_MS = 1_000;
 /** Batches of events use the writer numbers before it. */
 const WRITER_NUMBER = 2;
-
-export const SCHEDULE_LABEL = "drover.schedule";
-const NOMINAL_TIME_LABEL = "drover.nominal_time";
 
 type OccurrenceAnswer =
   /** `handled`: how many occurrences were handled, without missed ones. */
@@ -62,13 +68,6 @@ export interface Occurrences {
   /** Begins the runs of its due times, on behalf of the owner of its partition. */
   beginDue(schedule: ScheduleRef, actor: SupervisorActor): Promise<OccurrenceAnswer>;
   idle(): Promise<void>;
-}
-
-export interface OccurrenceOptions extends ScheduleOptions {
-  /** A next time was set: a timer scan may have to run sooner. */
-  readonly announce: (dueAt: EpochMs) => void;
-  /** Begins a run whose place is in another shard; left out: the store is one shard. */
-  readonly beginElsewhere?: Schedule["submit"];
 }
 
 export function createOccurrences(options: OccurrenceOptions): Occurrences {
@@ -106,12 +105,6 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
       batcher.submitOwn({ schedule, actor }),
     idle: () => batcher.idle(),
   });
-}
-
-/** What each run of a schedule begins with, by the present state of the workflow. */
-export interface Template {
-  readonly revision: number;
-  readonly begins: ScheduleItem | DroverError;
 }
 
 async function templatesOf(
@@ -332,20 +325,6 @@ export function withoutRuns(
   };
 }
 
-/** An occurrence of a locked schedule that is to get a run. */
-export interface Wanted {
-  readonly record: ScheduleRecord;
-  readonly template: Template;
-  readonly key: OccurrenceKey;
-  readonly at: EpochMs;
-  /** Its name for people and in the labels of its run. */
-  readonly text: string;
-  readonly cause: OccurrenceCause;
-  readonly concurrency: Concurrency | null;
-  readonly reserved: ScheduleItem["reserved"];
-  readonly actor: SupervisorActor | null;
-}
-
 interface StartedOccurrences extends Worked {
   /** What is to be written: one for each that had no run. */
   readonly rows: readonly OccurrenceRow[];
@@ -355,49 +334,6 @@ interface StartedOccurrences extends Worked {
   readonly errors: readonly (DroverError | null)[];
   /** Those whose runs have to begin in another shard first: nothing was done for them. */
   readonly elsewhere: readonly Wanted[];
-}
-
-/** By their names (`idOf`), what became of occurrences whose runs begin in other shards. */
-export type Begun = ReadonlyMap<string, OccurrenceResult>;
-
-/** The reserved key of a triggered run stays when its time is chosen anew. */
-function idOf({ reserved, key }: Wanted): string {
-  return reserved?.key ?? nameOf(key);
-}
-
-/** Begins runs in the shards of their keys. Throws if it is not known whether one has begun. */
-async function beginElsewhere(
-  { beginElsewhere: submit }: OccurrenceOptions,
-  wanted: readonly Wanted[],
-): Promise<Begun> {
-  const results = await Promise.all(
-    wanted.map(async (one): Promise<readonly [string, OccurrenceResult]> => {
-      const item = itemOf(one);
-      if (!item || !submit) throw new Error(`the occurrence ${one.text} cannot begin elsewhere`);
-      const key = `\u0001occurrence ${nameOf(one.key)}`;
-      const reserved = item.reserved ?? { key, name: `occurrence ${one.text}` };
-      try {
-        return [idOf(one), { run: await submit({ ...item, reserved }), error: null }];
-      } catch (error) {
-        if (error instanceof DroverError && !PASSING.has(error.reason))
-          return [idOf(one), { run: null, error }];
-        throw error;
-      }
-    }),
-  );
-  return new Map(results);
-}
-
-/** Runs a transaction that begins occurrences; twice, if some have to begin in other shards. */
-export async function commitOccurrences<T extends Worked>(
-  options: OccurrenceOptions,
-  use: Parameters<typeof commitAndPublish>[1],
-  work: (tx: Tx, begun: Begun) => Promise<T & Pick<StartedOccurrences, "elsewhere">>,
-): Promise<T> {
-  const first = await commitAndPublish(options, use, (tx) => work(tx, NOTHING_BEGUN.runs));
-  if (first.elsewhere.length === 0) return first;
-  const begun = await beginElsewhere(options, first.elsewhere);
-  return commitAndPublish(options, use, (tx) => work(tx, begun));
 }
 
 /** Begins the runs of occurrences that have none yet. */
@@ -447,53 +383,6 @@ export async function beginOccurrences(
     elsewhere,
   };
 }
-
-/** These reasons say nothing about the run. */
-const PASSING: ReadonlySet<Reason> = new Set([
-  "STORE_UNAVAILABLE",
-  "OVERLOADED",
-  "DRAINING",
-  "INTERNAL",
-]);
-
-/** A run is in the shard of its key (schedule.ts). */
-function isElsewhere(
-  { shard = ONLY_SHARD, placeOfKey }: OccurrenceOptions,
-  { template: { begins }, record, concurrency, reserved }: Wanted,
-): boolean {
-  const key = concurrency?.key ?? reserved?.key;
-  if (begins instanceof DroverError || key === undefined) return false;
-  return shardOf(placeOfKey(record.namespace.id, key), shard.count) !== shard.number;
-}
-
-interface OccurrenceResult {
-  readonly run: { readonly runId: string; readonly created: boolean } | null;
-  readonly error: DroverError | null;
-}
-
-function nameOf({ scheduleId, series, nominalTime }: OccurrenceKey): string {
-  return `${scheduleId}/${series}/${nominalTime}`;
-}
-
-interface WantedItem extends ScheduleItem {
-  readonly of: Wanted;
-}
-
-function itemOf(wanted: Wanted): WantedItem | null {
-  const { template, record, text, concurrency, reserved } = wanted;
-  if (template.begins instanceof DroverError) return null;
-  const { request } = template.begins;
-  const labels = { ...request.labels, [SCHEDULE_LABEL]: record.name, [NOMINAL_TIME_LABEL]: text };
-  return {
-    ...template.begins,
-    of: wanted,
-    reserved,
-    request: { ...request, labels, concurrency, digest: NO_DIGEST },
-  };
-}
-
-/** Requests of a schedule need no digest: their key identifies them completely. */
-const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
   if (items.length === 0) return { ...NOTHING_WRITTEN, records: [], started: [], results: [] };

@@ -51,7 +51,7 @@ export function createSharedChanges(
   } satisfies SharedChanges);
 }
 
-/** Of a shard that is not the first: what reaches it instead finds out where it was sent wrongly. */
+/** Of a shard that is not the first: it finds out what was sent to it by mistake. */
 export function noSharedChanges(number: number): SharedChanges {
   const refuse = async (): Promise<never> => {
     throw new Error(`shard ${number} was to change what all shards share: only the first one does`);

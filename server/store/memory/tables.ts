@@ -146,7 +146,7 @@ interface KeyRow extends Omit<KeyReservation, "keepMs"> {
 }
 
 /** What the transactions of all shards read, and the first shard alone changes. */
-export interface SharedTables
+interface SharedTables
   extends CatalogueTables,
     QueueTables,
     CordonTables,
@@ -154,7 +154,7 @@ export interface SharedTables
     TriggerTables {}
 
 /** What the first shard has for all of them. */
-export interface HomeTables extends CircuitTables, DurationTables {}
+interface HomeTables extends CircuitTables, DurationTables {}
 
 export interface Tables
   extends SharedTables,

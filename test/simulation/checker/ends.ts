@@ -34,7 +34,7 @@ export function* endsSetOff(facts: Facts): Iterable<Finding> {
       const key = keyOfEnd(one.name, run.runId);
       const count = all.filter((other) => other.key === key && other.namespace === run.namespace);
       if (count.length === 1) continue;
-      // The shard of the run that was set off has lost it, and the one of the end has not lost that.
+      // The shard of the run that was set off has lost it, and that of the end has lost nothing.
       if (count.length === 0 && lost?.keys?.includes(key)) continue;
       const text = `the end of run ${run.runId} has set off "${one.name}" ${count.length} times`;
       yield { runId: run.runId, text };

@@ -21,7 +21,7 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "an occurrence begun in another shard without a key",
-    file: "scheduler/cron/start-occurrences.ts",
+    file: "scheduler/cron/wanted-occurrences.ts",
     find: "run: await submit({ ...item, reserved })",
     replace: "run: await submit({ ...item, reserved: reserved.key === key ? null : reserved })",
     why: "a repeated occurrence whose run is in another shard begins a second one",
