@@ -25,7 +25,6 @@ import { columns } from "./columns.ts";
 import { readPinned } from "./pins.ts";
 import { circuitSign } from "./poll-query.ts";
 import { stepFinder } from "./read-pages.ts";
-import type { Values } from "./sql.ts";
 import type { Query, Transaction } from "./transaction.ts";
 
 /** Runs the work in a transaction of its own. */
