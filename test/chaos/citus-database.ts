@@ -47,6 +47,8 @@ export async function openCitusDatabase(
   };
   const start = async (): Promise<void> => {
     await bringUp(worker, options);
+    // One that recovers from a crash of its own runs, and refuses everyone.
+    await admin((client) => client.query("select 1"));
   };
   const stop: Database["stop"] = async (how) => {
     const hasEnded = await endPostmaster(worker.data, SIGNALS[how], END_MS_MAX, systemClock);

@@ -208,11 +208,13 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
 const SAMPLED_BLOCKS = 300;
 
 async function countStorage(query: Query, everyMs: number): Promise<void> {
-  const [blocks] = await query<Record<string, number>>("storage_blocks", { every: everyMs });
-  if (!blocks) return;
-  const percents = Object.entries(blocks).map(([table, count]) => [
-    table,
-    count <= SAMPLED_BLOCKS ? 100 : (100 * SAMPLED_BLOCKS) / count,
+  const tables = await query<{ name: string; blocks: number }>("storage_blocks", {
+    every: everyMs,
+  });
+  if (tables.length === 0) return;
+  const percents = tables.map(({ name, blocks }) => [
+    name,
+    blocks <= SAMPLED_BLOCKS ? 100 : (100 * SAMPLED_BLOCKS) / blocks,
   ]);
   await query("count_storage", Object.fromEntries(percents));
 }

@@ -50,26 +50,18 @@ where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_
 -- Purpose: Reads the size of the tables that grow with runs, unless their use was estimated within the last
 --   :every ms.
 -- Params: :every integer (ms).
--- Result: One row: the blocks of each table. No row: the estimate is new enough.
+-- Result: The blocks of each table. No row: the estimate is new enough.
 -- Note: On Citus the rows of a table are in another one, with the number of its shard after the name (pool.ts).
-with sized as materialized (
-  select regexp_replace(c.relname, '_[0-9]+$', '') as name, sum(pg_relation_size(p.relid)) / 8192 as blocks
-  from pg_class as c cross join pg_partition_tree(c.oid) as p
-  where c.relnamespace = (select x.relnamespace from pg_class as x where x.oid = 'drover.run'::regclass)
-    and c.relkind = 'p' and c.relname ~ '^(run|run_page|payload|attempt_log|handler_log)(_[0-9]+)?$'
-  group by 1
-)
-select
-  (select s.blocks from sized as s where s.name = 'run')::bigint as run,
-  (select s.blocks from sized as s where s.name = 'run_page')::bigint as run_page,
-  (select s.blocks from sized as s where s.name = 'payload')::bigint as payload,
-  (select s.blocks from sized as s where s.name = 'attempt_log')::bigint as attempt_log,
-  (select s.blocks from sized as s where s.name = 'handler_log')::bigint as handler_log
-where not exists (
-  select
-  from drover.namespace_use as n
-  where n.storage_at > now() - :every::integer * interval '1 millisecond'
-);
+select regexp_replace(c.relname, '_[0-9]+$', '') as name, (sum(pg_relation_size(p.relid)) / 8192)::bigint as blocks
+from pg_class as c cross join pg_partition_tree(c.oid) as p
+where c.relnamespace = (select x.relnamespace from pg_class as x where x.oid = 'drover.run'::regclass)
+  and c.relkind = 'p' and c.relname ~ '^(run|run_page|payload|attempt_log|handler_log)(_[0-9]+)?$'
+  and not exists (
+    select
+    from drover.namespace_use as n
+    where n.storage_at > now() - :every::integer * interval '1 millisecond'
+  )
+group by 1;
 
 -- name: count_storage
 -- Purpose: Estimates the bytes that the runs of each namespace take, from a share of the blocks of each
