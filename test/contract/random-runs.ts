@@ -12,7 +12,6 @@ import type { AnswerKind } from "../../server/core/model/history.ts";
 import { movingSide, type Step } from "../../server/core/model/model.ts";
 import type { EngineStore, Granted } from "../../server/store/store.ts";
 import { beginnings, definitions } from "../property/random-run.ts";
-import { citusUrl } from "../support/citus.ts";
 import { hex, json, type Opened, permanent, report, silence, success } from "./fixture.ts";
 import {
   claimStep,
@@ -27,8 +26,6 @@ import {
 
 const SEED = 20_260_102;
 const ACTS_MAX = 40;
-/** Citus plans each statement anew. */
-const MS_MAX = citusUrl === undefined ? 120_000 : 900_000;
 const SESSIONS = [hex(16), hex(16), hex(16)];
 
 type Act =
@@ -176,24 +173,20 @@ export function describeRandomRuns<S extends EngineStore>(
   count: number,
   afterEach: AfterLife<S> = async () => undefined,
 ): void {
-  test(
-    "the store shows the view of the rules after each act of any life, and its history",
-    async () => {
-      await fc.assert(
-        fc.asyncProperty(definitions, beginnings, lives, async (definition, begins, acts) => {
-          const life = await startLife(opened().store, definition, begins);
-          for (const next of acts) {
-            await perform(life, next);
-            await expectMirrored(life);
-          }
-          await expectHistory(life);
-          await afterEach(opened().store, life.scheduled.namespaceId);
-        }),
-        { seed: SEED, numRuns: count },
-      );
-    },
-    MS_MAX,
-  );
+  test("the store shows the view of the rules after each act of any life, and its history", async () => {
+    await fc.assert(
+      fc.asyncProperty(definitions, beginnings, lives, async (definition, begins, acts) => {
+        const life = await startLife(opened().store, definition, begins);
+        for (const next of acts) {
+          await perform(life, next);
+          await expectMirrored(life);
+        }
+        await expectHistory(life);
+        await afterEach(opened().store, life.scheduled.namespaceId);
+      }),
+      { seed: SEED, numRuns: count },
+    );
+  });
 }
 
 async function perform(life: Life, next: Act): Promise<void> {

@@ -70,6 +70,8 @@ const SETTINGS = {
   log_timezone: "UTC",
   "citus.node_conninfo": "sslmode=disable",
   "citus.enable_statistics_collection": "off",
+  // Every two seconds, by each database on each node; a transaction of Drover is within one node.
+  "citus.distributed_deadlock_detection_factor": "-1",
 } as const;
 const DEBIAN = "/usr/lib/postgresql";
 const OUTPUT_BYTES_MAX = 64 * 1024 * 1024;
