@@ -1,7 +1,7 @@
 // Assembles the control plane over a store: creates scheduler, dispatch and supervisor, and
-// connects them. What reads and writes runs exists once for each shard of the store, and works within that
-// shard; polls, and what the process knows of lanes, circuits and agents, exist once. `main.ts`
-// passes the real store, clock and ports; a test may pass others.
+// connects them. What reads and writes runs exists once for each shard of the store, and works
+// within that shard; polls, and what the process knows of lanes, circuits and agents, exist once.
+// `main.ts` passes the real store, clock and ports; a test may pass others.
 import type { Logger } from "pino";
 import {
   circuitWatchOf,

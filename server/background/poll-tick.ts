@@ -1,9 +1,9 @@
 // The poll tick: once a second, never backed off. However much is parked in this process, one
 // statement in each shard (the poll query) asks for all lanes that polls wait for, all runs that
 // callers watch, and whether anything has changed of what may be handed out. So a lost notification
-// costs a second and never a task. Every 20 s the tick stores which lanes are polled here, which agents call here,
-// and how their attempts ended. It stores at once which agents may have died, and which agents that
-// count as silent have called.
+// costs a second and never a task. Every 20 s the tick stores which lanes are polled here, which
+// agents call here, and how their attempts ended. It stores at once which agents may have died, and
+// which agents that count as silent have called.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { AgentRegistry } from "../dispatch/agent-registry.ts";

@@ -26,10 +26,8 @@ export function createKeyPlaces(
     async keep({ request, reserved }: ScheduleItem): Promise<void> {
       const { namespace, concurrency, digest, keyRetentionMs = keepMs } = request;
       if (reserved === null || concurrency === null) return;
-      const [ofKey, ofRun] = [reserved.key, concurrency.key].map((key) =>
-        shards.of(placeOfKey(namespace.id, key)),
-      );
-      if (!ofKey || ofKey === ofRun) return;
+      const ofKey = shards.of(placeOfKey(namespace.id, reserved.key));
+      if (ofKey === shards.of(placeOfKey(namespace.id, concurrency.key))) return;
       const { key, name } = reserved;
       const kept = { namespaceId: namespace.id, key, digest, keepMs: keyRetentionMs };
       const [holder] = await ofKey.transact({ name: "key-place" }, (tx) =>

@@ -37,7 +37,7 @@ export function isInShard({ number, count }: ShardNumber = ONLY_SHARD, runId: st
   return shardOf(partitionOf(0, runId), count) === number;
 }
 
-/** The number of the shard that stores a partition. That of a run needs no look-up of its region. */
+/** The shard that stores a partition. That of a run needs no look-up of its region. */
 export function shardOf(partition: number, shards: number): number {
   return partition % shards;
 }

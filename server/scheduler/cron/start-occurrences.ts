@@ -8,8 +8,8 @@
 //                → the next time is set
 //
 // If the concurrency key of the run belongs to another shard, the run begins there, between two
-// such transactions: the first one decides that it is due, and the second one records it. A key of the
-// occurrence makes that begin one run, however often it is repeated.
+// such transactions: the first one decides that it is due, and the second one records it. A key of
+// the occurrence makes that begin one run, however often it is repeated.
 //
 // An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
 // contains the epoch.

@@ -51,7 +51,7 @@ export function nameOf({ scheduleId, series, nominalTime }: OccurrenceKey): stri
   return `${scheduleId}/${series}/${nominalTime}`;
 }
 
-export interface WantedItem extends ScheduleItem {
+interface WantedItem extends ScheduleItem {
   readonly of: Wanted;
 }
 
