@@ -1,7 +1,7 @@
 // What shards cost: the work of `chain` on a store of one, two and four shards, all of them on one
 // PostgreSQL; and, if DROVER_CITUS names a cluster, on its workers. Everything shares the cores of
-// this machine, so more shards add no speed here. What is measured is the CPU of a step, and whether
-// a statement was sent from one node to another.
+// this machine, so more shards add no speed here. The figures are the CPU of a step, and how many
+// statements one node has sent to another.
 
 import { openCitusWorld } from "../citus-world.ts";
 import type { Measured, Wish } from "../profile.ts";

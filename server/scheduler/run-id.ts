@@ -2,7 +2,6 @@
 // server makes them, so their order is the order of creation, and everything that belongs to a run
 // can be found by its day. The last byte names the partition (store/partition.ts). A run with a key
 // has the last byte of its key: whoever starts a run under the same key finds it in the same shard.
-import { hash } from "node:crypto";
 import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { PARTITIONS_PER_REGION } from "../store/partition.ts";
@@ -29,7 +28,15 @@ export type PlaceOfKey = (namespaceId: number, key: string) => number;
 export function createPlaceOfKey(partitions?: readonly number[]): PlaceOfKey {
   const places = partitions && [...new Set(partitions.map((one) => one % PARTITIONS_PER_REGION))];
   return (namespaceId, key) => {
-    const drawn = hash("sha1", `${namespaceId}/${key}`, "buffer").readUInt8(0);
+    const drawn = byteOf(`${namespaceId}/${key}`);
     return places ? (places[drawn % places.length] ?? 0) : drawn;
   };
+}
+
+/** FNV-1a over UTF-16, folded: keys that differ in one character are spread evenly. */
+function byteOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++)
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0;
+  return (hash ^ (hash >>> 8) ^ (hash >>> 16) ^ (hash >>> 24)) & 0xff;
 }

@@ -1,5 +1,5 @@
-// Lists over all shards of a store: each shard is asked the same, and the answers are one page. What
-// is not about runs is the same in all shards, and the first is asked.
+// Lists over all shards of a store: each shard is asked the same, and the answers are one page.
+// What is not about runs is the same in all shards, and the first is asked.
 import {
   type EscalationOfRun,
   type Lists,

@@ -1,6 +1,6 @@
-// What operators read, over all shards of a store: each shard is asked the same, and the answers are
-// added up. An agent session calls all shards, so each of them knows it; the attempts of sessions
-// are counted in the first.
+// What operators read, over all shards of a store: each shard is asked the same, and the answers
+// are added up. An agent session calls all shards, so each of them knows it; the attempts of
+// sessions are counted in the first.
 import type { EndKind, RunState } from "../core/model/model.ts";
 import {
   type FailingStep,

@@ -1,6 +1,6 @@
 /**
- * The number of shards of the stores of test servers: 1, or DROVER_SHARDS. Tests that make a store of
- * their own have one shard.
+ * The number of shards of the stores of test servers: 1, or DROVER_SHARDS. Tests that make a store
+ * of their own have one shard.
  *
  *     DROVER_SHARDS=2 npx vitest run test/integration/api
  *

@@ -36,9 +36,7 @@ it("no statement has a parameter or a code that was not replaced", () => {
 it("the functions that are labelled immutable and are not are called with a column", () => {
   const calls = [...loadStatements().values()].flatMap(({ name, text }) =>
     [
-      ...text.matchAll(
-        /drover\.(?:transaction_time|transaction_number|clock_time)\(([^)]*)\)/g,
-      ),
+      ...text.matchAll(/drover\.(?:transaction_time|transaction_number|clock_time)\(([^)]*)\)/g),
     ].map(([call, argument]) => ({ name, call, argument })),
   );
   expect(calls.length).toBeGreaterThan(10);

@@ -32,7 +32,7 @@ export function citusNodes(coordinatorUrl: string): Promise<readonly CitusNode[]
   return connected(coordinatorUrl, readNodes);
 }
 
-export interface DistributeOptions {
+interface DistributeOptions {
   /** Of the migrations. */
   readonly folder: string;
   readonly schema: string;
@@ -40,7 +40,7 @@ export interface DistributeOptions {
 }
 
 /** A shard, and the node that owns it. */
-export interface DistributedShard extends NodeAddress {
+interface DistributedShard extends NodeAddress {
   readonly schema: string;
 }
 
@@ -142,8 +142,8 @@ export function distributeSchema(
 }
 
 /**
- * Moves a distributed schema to another node. Writes wait meanwhile. Then the connections of servers
- * to the former owner end, and find the new one by themselves (shard-address.ts).
+ * Moves a distributed schema to another node. Writes wait meanwhile. Then the connections of
+ * servers to the former owner end, and find the new one by themselves (shard-address.ts).
  */
 export function moveSchema(
   coordinatorUrl: string,

@@ -1,6 +1,6 @@
 // The shares that a shard has of the limits of queues, on PostgreSQL. A claim and an order lock the
-// row of the share first, and count leases in a statement of their own, which sees what the lock has
-// waited for.
+// row of the share first, and count leases in a statement of their own, which sees what the lock
+// has waited for.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import {
   bucketAt,

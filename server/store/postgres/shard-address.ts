@@ -1,6 +1,6 @@
-// Where the connections of a shard lead. On plain PostgreSQL that is one URL for all shards. On Citus
-// a shard is on the node that owns its schema, and may move: each new connection is checked, and one
-// that leads to another node fails and tells where the next one has to go.
+// Where the connections of a shard lead. On plain PostgreSQL that is one URL for all shards. On
+// Citus a shard is on the node that owns its schema, and may move: each new connection is checked,
+// and one that leads to another node fails and tells where the next one has to go.
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
 import { DATABASE_SCHEMA } from "./database-schema.ts";
@@ -15,7 +15,7 @@ export interface ShardAddress {
   failed(): void;
 }
 
-export interface ShardPlace {
+interface ShardPlace {
   readonly schema: string;
   /** null: where the store is, as given. */
   readonly address: ShardAddress | null;

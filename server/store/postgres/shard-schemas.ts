@@ -1,5 +1,5 @@
-// The schemas of the shards of a store, which exist before anything is migrated: that they are there
-// says how many shards the store has, and this does not change later.
+// The schemas of the shards of a store, which exist before anything is migrated: that they are
+// there says how many shards the store has, and this does not change later.
 import { type ClientBase, escapeIdentifier } from "pg";
 import { SHARDS_MAX } from "../partition.ts";
 import { shardOfSchema, shardSchema, sharedSchema } from "./database-schema.ts";
