@@ -28,16 +28,13 @@ import {
   supervisorConfig,
   type TraceConfig,
 } from "./config.ts";
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  createControlPlane,
-} from "./control-plane.ts";
+import { type ControlPlane, createControlPlane } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/model/circuit.ts";
 import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
 import type { IdentityConfig } from "./identity-config.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
+import type { ControlPlaneOptions } from "./plane/options.ts";
 import { RPC_DEFAULTS, type RpcConfig } from "./rpc-config.ts";
 import { createPlaceOfSchedule } from "./scheduler/cron/schedule-control.ts";
 import { createPlaceOfKey } from "./scheduler/run-id.ts";

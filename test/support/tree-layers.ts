@@ -281,6 +281,7 @@ export const layers: readonly Layer[] = [
   {
     of: [
       "server/control-plane.ts",
+      "server/plane/",
       "server/life-cycle.ts",
       "server/background/",
       "server/integrations/inbox.ts",

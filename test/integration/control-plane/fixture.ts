@@ -3,16 +3,13 @@
 // hand), which locks rows and queries which sessions wait for which.
 import { createHash } from "node:crypto";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  createControlPlane,
-} from "../../../server/control-plane.ts";
+import { type ControlPlane, createControlPlane } from "../../../server/control-plane.ts";
 import type { Definition, StepRules } from "../../../server/core/definition/definition.ts";
 import type { Reported } from "../../../server/core/model/event.ts";
 
 import type { HandedTask, PollEnds } from "../../../server/dispatch/dispatcher.ts";
 import { parseTaskToken, type TaskToken } from "../../../server/dispatch/token.ts";
+import type { ControlPlaneOptions } from "../../../server/plane/options.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import { isRetryable } from "../../../server/store/postgres/failure.ts";
