@@ -1,7 +1,7 @@
-// Assembles the control plane over a store: creates scheduler, dispatch and supervisor, and connects
-// them. What reads and writes runs exists once for each shard of the store, and works within that
-// shard; polls, and what the process knows of lanes, circuits and agents, exist once. `main.ts`
-// passes the real store, clock and ports; a test may pass others.
+// Assembles the control plane over a store: creates scheduler, dispatch and supervisor, and
+// connects them. What reads and writes runs exists once for each shard of the store, and works
+// within that shard; polls, and what the process knows of lanes, circuits and agents, exist once.
+// `main.ts` passes the real store, clock and ports; a test may pass others.
 import { circuitWatchOf, createDurationLearning, pollTickOf } from "./background/background.ts";
 import type { Dispatcher, LogAppends } from "./dispatch/dispatcher.ts";
 import { refreshLanes } from "./dispatch/lanes.ts";
@@ -91,10 +91,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const supervisors = engines.map((engine, number) =>
     supervisorOf(world, engine, schedule, occurrences.of(number).beginDue),
   );
-  for (const [number, engine] of engines.all.entries()) {
-    const supervisor = supervisors.of(number);
-    subscribe(world, dispatch, engine, supervisor);
-  }
+  for (const [number, engine] of engines.all.entries())
+    subscribe(world, dispatch, engine, supervisors.of(number));
   const circuits = circuitsOf(world, dispatch, engines, supervisors.home.ownership);
   const allotting = allottingOf(world, dispatch, engines, supervisors);
   const calls = callsOf(world, dispatch, engines, advance);
@@ -106,20 +104,19 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     shards: engines.map(({ store, claims, watermarks }) => ({ store, claims, watermarks })),
   });
   const { rateLimit, traces } = world;
+  const claims = engines.all.map((one) => one.claims);
+  const scheduler = createScheduler({
+    ...world,
+    store: options.store,
+    advance,
+    schedule,
+    shards: cron,
+    runWatchers: dispatch.runWatchers,
+    wake: wakeAll(engines, supervisors),
+    refresh: circuits.runOnce,
+  });
   return Object.freeze({
-    scheduler: createScheduler({
-      store: options.store,
-      plans: world.plans,
-      advance,
-      schedule,
-      rateLimit,
-      typical: world.typical,
-      shards: cron,
-      placeOfKey: world.placeOfKey,
-      runWatchers: dispatch.runWatchers,
-      wake: wakeAll(engines, supervisors),
-      refresh: circuits.runOnce,
-    }),
+    scheduler,
     dispatcher: options.measures?.dispatcher(calls.dispatcher) ?? calls.dispatcher,
     parked: dispatch.waiters.count,
     shards: supervisors.map((supervisor, number) => {
@@ -145,14 +142,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       shards: supervisors.all,
       learning,
       loops: [pollTick, rateLimit, learning, ...allotting],
-      idle: [
-        ...engines.all.map(({ claims }) => claims),
-        ...calls.parts,
-        logs,
-        schedule,
-        advance,
-        ...occurrences.all,
-      ],
+      idle: [...claims, ...calls.parts, logs, schedule, advance, ...occurrences.all],
       traces,
     }),
   } satisfies ControlPlane);

@@ -14,7 +14,6 @@ import type { Waiters } from "../dispatch/waiters.ts";
 import type { Watermarks } from "../dispatch/watermarks.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { RunWatchers } from "../scheduler/run-watchers.ts";
-import { partitionOf } from "../store/partition.ts";
 import type { Shards } from "../store/shards.ts";
 import type { EngineStore } from "../store/store.ts";
 import type { CircuitWatch } from "../supervisor/circuits.ts";
@@ -88,9 +87,7 @@ export function createPollTick(options: PollTickOptions): Loop {
   async function poll(shard: PolledShard): Promise<void> {
     const { store, claims, watermarks } = shard;
     const lanes = waiters.lanes();
-    const runs = runWatchers
-      .watched()
-      .filter(({ runId }) => shards.of(partitionOf(0, runId)) === shard);
+    const runs = runWatchers.watched().filter(({ runId }) => shards.ofRun(runId) === shard);
     const known = watermarks.asked();
     const { windowMs: circuitsMs } = circuits;
     const answers = await store.pollQuery({ lanes, runs, watermarks: known, circuitsMs });

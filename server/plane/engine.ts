@@ -38,6 +38,7 @@ export function engineOf(
 ) {
   const { options, plans, typical, traces, rateLimit, shards, placeOfKey, onError } = world;
   const { clock, random, isRetryable, measures, waitingMax, spans } = options;
+  const { incarnation } = options.store;
   const { admission, versions, waiters, nextBatch, fullQueues } = dispatch;
   const { home } = shards;
   const shard = { number, count: shards.all.length };
@@ -79,17 +80,7 @@ export function engineOf(
     suspensions: { ...versions, ...admission },
     traces: spans && traces,
   };
-  const starting = {
-    ...shared,
-    shard,
-    placeOfKey,
-    incarnation: options.store.incarnation,
-    admitRun: rateLimit.admit,
-    runRefusal: rateLimit.refusal,
-  };
-  const { incarnation } = options.store;
-  const announce = subjects.dueTimes.publish;
-  const occurrenceOptions = { ...shared, shard, placeOfKey, incarnation, announce };
+  const placed = { ...shared, shard, placeOfKey, incarnation };
   return {
     store,
     shard,
@@ -97,9 +88,13 @@ export function engineOf(
     watermarks,
     claims,
     shared,
-    occurrenceOptions,
+    occurrenceOptions: { ...placed, announce: subjects.dueTimes.publish },
     advance: createAdvance(shared),
-    starts: createRunStarts(starting),
+    starts: createRunStarts({
+      ...placed,
+      admitRun: rateLimit.admit,
+      runRefusal: rateLimit.refusal,
+    }),
   };
 }
 

@@ -22,29 +22,27 @@ import type { RunRecord } from "./reads.ts";
 import type { RunId } from "./run-head.ts";
 import type { Shards } from "./shards.ts";
 
+type Each = <T>(ask: (one: Lists) => Promise<T>) => Promise<readonly T[]>;
+
 export function listsOfShards(shards: Shards<Pick<OperatorStore, "lists">>): Lists {
   const { lists } = shards.home;
-  const each = <T>(ask: (one: Lists) => Promise<T>): Promise<readonly T[]> =>
-    Promise.all(shards.all.map((shard) => ask(shard.lists)));
+  const each: Each = (ask) => Promise.all(shards.all.map((shard) => ask(shard.lists)));
   return Object.freeze({
-    async namespaces(of, limit) {
-      const pages = await each((one) => one.namespaces(of, limit));
-      return mergeRows(
-        pages.flat(),
-        ({ name }) => name,
-        (one, other) => ({
-          ...one,
-          storageBytes: sumOrNull(one.storageBytes, other.storageBytes),
-        }),
-      );
-    },
-    async regions() {
-      return mergeRows(
-        (await each((one) => one.regions())).flat(),
-        ({ name }) => name,
-        (one, other) => ({ ...one, watched: one.watched + other.watched }),
-      );
-    },
+    ...runListsOf(each),
+    ...listsBesideRunsOf(shards, each),
+    ...catalogueListsOf(each),
+    workflows: lists.workflows,
+    namespacePause: lists.namespacePause,
+    workflowPause: lists.workflowPause,
+    pins: lists.pins,
+    circuits: lists.circuits,
+    cordons: lists.cordons,
+    triggers: lists.triggers,
+  } satisfies Lists);
+}
+
+function runListsOf(each: Each): Pick<Lists, "runs" | "searchedTo" | "countRuns" | "definitions"> {
+  return {
     async runs(namespaceId, page) {
       const pages = await each((one) => one.runs(namespaceId, page));
       return mergePages(
@@ -89,6 +87,15 @@ export function listsOfShards(shards: Shards<Pick<OperatorStore, "lists">>): Lis
       ]);
       return mergePages([all], order, most.definitions);
     },
+  };
+}
+
+/** What runs have left or wait for. */
+function listsBesideRunsOf(
+  shards: Shards<Pick<OperatorStore, "lists">>,
+  each: Each,
+): Pick<Lists, "escalations" | "approvals" | "deliveries" | "refusals"> {
+  return {
     async escalations(namespaceId, page) {
       const pages = await each((one) => one.escalations(namespaceId, page));
       const order: Compare<EscalationOfRun> = (one, other) =>
@@ -103,7 +110,54 @@ export function listsOfShards(shards: Shards<Pick<OperatorStore, "lists">>): Lis
       );
       return new Map(found.flatMap((of) => [...of]));
     },
-    workflows: lists.workflows,
+    async deliveries(namespaceId, page) {
+      const pages = await each((one) => one.deliveries(namespaceId, page));
+      return mergePages(
+        pages,
+        descending(byKeys(({ createdAt, id }) => [createdAt, id])),
+        page.limit,
+      );
+    },
+    async refusals(namespaceId, trigger, limit) {
+      const pages = await each((one) => one.refusals(namespaceId, trigger, limit));
+      const rows = mergeRows(
+        pages.flat(),
+        ({ trigger: of, reason, message }) => JSON.stringify([of, reason, message]),
+        (one, other) => {
+          const [newer, older] = one.lastAt < other.lastAt ? [other, one] : [one, other];
+          const firstAt = earliest(one.firstAt, other.firstAt) ?? newer.firstAt;
+          const lastAt = latest(one.lastAt, other.lastAt) ?? newer.lastAt;
+          return { ...newer, count: newer.count + older.count, firstAt, lastAt };
+        },
+      );
+      return mergePages([rows], (one, other) => other.lastAt - one.lastAt, limit);
+    },
+  };
+}
+
+/** What all shards know, with what each of them has of it. */
+function catalogueListsOf(
+  each: Each,
+): Pick<Lists, "namespaces" | "regions" | "versions" | "queues" | "schedules"> {
+  return {
+    async namespaces(of, limit) {
+      const pages = await each((one) => one.namespaces(of, limit));
+      return mergeRows(
+        pages.flat(),
+        ({ name }) => name,
+        (one, other) => ({
+          ...one,
+          storageBytes: sumOrNull(one.storageBytes, other.storageBytes),
+        }),
+      );
+    },
+    async regions() {
+      return mergeRows(
+        (await each((one) => one.regions())).flat(),
+        ({ name }) => name,
+        (one, other) => ({ ...one, watched: one.watched + other.watched }),
+      );
+    },
     async versions(namespaceId, names, limit) {
       const pages = await each((one) => one.versions(namespaceId, names, limit));
       return mergeRows(
@@ -127,11 +181,6 @@ export function listsOfShards(shards: Shards<Pick<OperatorStore, "lists">>): Lis
         }),
       );
     },
-    namespacePause: lists.namespacePause,
-    workflowPause: lists.workflowPause,
-    pins: lists.pins,
-    circuits: lists.circuits,
-    cordons: lists.cordons,
     async schedules(namespaceId, page) {
       const pages = await each((one) => one.schedules(namespaceId, page));
       return mergePages(
@@ -140,30 +189,7 @@ export function listsOfShards(shards: Shards<Pick<OperatorStore, "lists">>): Lis
         page.limit,
       );
     },
-    triggers: lists.triggers,
-    async refusals(namespaceId, trigger, limit) {
-      const pages = await each((one) => one.refusals(namespaceId, trigger, limit));
-      const rows = mergeRows(
-        pages.flat(),
-        ({ trigger: of, reason, message }) => JSON.stringify([of, reason, message]),
-        (one, other) => {
-          const [newer, older] = one.lastAt < other.lastAt ? [other, one] : [one, other];
-          const firstAt = earliest(one.firstAt, other.firstAt) ?? newer.firstAt;
-          const lastAt = latest(one.lastAt, other.lastAt) ?? newer.lastAt;
-          return { ...newer, count: newer.count + older.count, firstAt, lastAt };
-        },
-      );
-      return mergePages([rows], (one, other) => other.lastAt - one.lastAt, limit);
-    },
-    async deliveries(namespaceId, page) {
-      const pages = await each((one) => one.deliveries(namespaceId, page));
-      return mergePages(
-        pages,
-        descending(byKeys(({ createdAt, id }) => [createdAt, id])),
-        page.limit,
-      );
-    },
-  } satisfies Lists);
+  };
 }
 
 const NEWEST_RUN_FIRST = descending(byKeys(({ runId }: { readonly runId: RunId }) => [runId]));

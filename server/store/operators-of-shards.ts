@@ -50,15 +50,8 @@ export function operatorsOfShards(
   return Object.freeze({
     ...activityOf(each),
     ...queuesOf(each),
-    async agents(namespaceId, page) {
-      const pages = await each((one) => one.agents(namespaceId, page));
-      const known = mergeRows(pages.flat(), ({ session }) => session, sameAgent);
-      return mergePages([known], BY_AGENT, page.limit);
-    },
-    async held(session) {
-      const pages = await each((one) => one.held(session));
-      return mergePages(pages, (one, other) => one.since - other.since, HELD_MAX);
-    },
+    ...agentsOf(each),
+    ...historyOf(each),
     async partitions(page) {
       const pages = await each((one) => one.partitions(page));
       const [first] = pages;
@@ -70,6 +63,59 @@ export function operatorsOfShards(
       });
       return { now: first?.now ?? (await home.now()), partitions: rows };
     },
+    async cluster(namespaceId) {
+      const found = await each((one) => one.cluster(namespaceId));
+      const first = found[0] ?? (await home.cluster(namespaceId));
+      return { ...first, ...sumOpenRuns(found) };
+    },
+    async attention(namespaceId) {
+      return mergeAttention(await each((one) => one.attention(namespaceId)));
+    },
+    async gauges() {
+      const found = await each((one) => one.gauges());
+      const [{ openCircuits, failingAgents } = await home.gauges()] = found;
+      return {
+        openRuns: sumByKey(found.map(({ openRuns }) => openRuns)),
+        waiting: sumOf(found, ({ waiting }) => waiting),
+        waitingMs: Math.max(...found.map(({ waitingMs }) => waitingMs)),
+        escalations: sumOf(found, ({ escalations }) => escalations),
+        openCircuits,
+        failingAgents,
+      };
+    },
+    now: home.now,
+    connections: () =>
+      mergeRows(
+        shards.all.flatMap(({ operators }) => operators.connections()),
+        ({ pool }) => pool,
+        (one, other) => ({
+          pool: one.pool,
+          busy: one.busy + other.busy,
+          idle: one.idle + other.idle,
+          waiting: one.waiting + other.waiting,
+        }),
+      ),
+  } satisfies Operators);
+}
+
+function agentsOf(each: Each): Pick<Operators, "agents" | "held"> {
+  return {
+    async agents(namespaceId, page) {
+      const pages = await each((one) => one.agents(namespaceId, page));
+      const known = mergeRows(pages.flat(), ({ session }) => session, sameAgent);
+      return mergePages([known], BY_AGENT, page.limit);
+    },
+    async held(session) {
+      const pages = await each((one) => one.held(session));
+      return mergePages(pages, (one, other) => one.since - other.since, HELD_MAX);
+    },
+  };
+}
+
+function historyOf(
+  each: Each,
+): Pick<Operators, "handOvers" | "supervisors" | "audit" | "interventions"> {
+  return {
     async handOvers(page) {
       const pages = await each((one) => one.handOvers(page));
       const order = byKeys(({ takenAt, partition, epoch }: (typeof pages)[number][number]) => [
@@ -103,39 +149,7 @@ export function operatorsOfShards(
       const pages = await each((one) => one.interventions(namespaceId, page));
       return mergePages(pages, NEWEST_INTERVENTION_FIRST, page.limit);
     },
-    now: home.now,
-    async cluster(namespaceId) {
-      const found = await each((one) => one.cluster(namespaceId));
-      const first = found[0] ?? (await home.cluster(namespaceId));
-      return { ...first, ...sumOpenRuns(found) };
-    },
-    async attention(namespaceId) {
-      return mergeAttention(await each((one) => one.attention(namespaceId)));
-    },
-    async gauges() {
-      const found = await each((one) => one.gauges());
-      const [{ openCircuits, failingAgents } = await home.gauges()] = found;
-      return {
-        openRuns: sumByKey(found.map(({ openRuns }) => openRuns)),
-        waiting: sumOf(found, ({ waiting }) => waiting),
-        waitingMs: Math.max(...found.map(({ waitingMs }) => waitingMs)),
-        escalations: sumOf(found, ({ escalations }) => escalations),
-        openCircuits,
-        failingAgents,
-      };
-    },
-    connections: () =>
-      mergeRows(
-        shards.all.flatMap(({ operators }) => operators.connections()),
-        ({ pool }) => pool,
-        (one, other) => ({
-          pool: one.pool,
-          busy: one.busy + other.busy,
-          idle: one.idle + other.idle,
-          waiting: one.waiting + other.waiting,
-        }),
-      ),
-  } satisfies Operators);
+  };
 }
 
 type ActivityParts =

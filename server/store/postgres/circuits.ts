@@ -53,35 +53,7 @@ export function createCircuits(query: Query, transact: Transact, audited: Audite
         changes.map((change) => ({ ...change, version: change.before })),
         actor,
       ),
-    setOverride: ({ lane, agentId }, override, audit = null) =>
-      transact(async ({ query: ask }) => {
-        const key = { lane, agent_id: agentId };
-        const { changedAt, versions } = await drawVersions(ask, 1);
-        const version = versions[0];
-        const changed =
-          override === null
-            ? await ask("release_circuit", { ...key, version })
-            : await ask("force_circuit", {
-                ...key,
-                version,
-                changed_at: changedAt,
-                forced: circuitSettings.code(override.forced),
-                by: override.by,
-                why: override.why,
-              });
-        if (changed.length > 0) await recordAudit(ask, audit);
-        if (agentId === "") {
-          const classes = await ask<{ lane: number }>("lanes_of_classes", { lane });
-          await settleOutages(
-            ask,
-            classes.map((one) => one.lane),
-            changedAt,
-          );
-        }
-        const [row] = await ask<CircuitRow>("circuit_by_key", key);
-        if (row) return circuitOf(row);
-        return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
-      }),
+    setOverride: (...asked) => transact(({ query: within }) => setOverride(within, ...asked)),
     async cordon({ namespaceId, kind, name, by, why }, audit = null) {
       await audited(audit, "cordon", {
         namespace_id: namespaceId,
@@ -102,6 +74,38 @@ export function createCircuits(query: Query, transact: Transact, audited: Audite
       return (await audited(audit, "uncordon", key)).length > 0;
     },
   } satisfies Circuits);
+}
+
+async function setOverride(
+  ask: Query,
+  ...[{ lane, agentId }, override, audit = null]: Parameters<Circuits["setOverride"]>
+): Promise<Circuit> {
+  const key = { lane, agent_id: agentId };
+  const { changedAt, versions } = await drawVersions(ask, 1);
+  const version = versions[0];
+  const changed =
+    override === null
+      ? await ask("release_circuit", { ...key, version })
+      : await ask("force_circuit", {
+          ...key,
+          version,
+          changed_at: changedAt,
+          forced: circuitSettings.code(override.forced),
+          by: override.by,
+          why: override.why,
+        });
+  if (changed.length > 0) await recordAudit(ask, audit);
+  if (agentId === "") {
+    const classes = await ask<{ lane: number }>("lanes_of_classes", { lane });
+    await settleOutages(
+      ask,
+      classes.map((one) => one.lane),
+      changedAt,
+    );
+  }
+  const [row] = await ask<CircuitRow>("circuit_by_key", key);
+  if (row) return circuitOf(row);
+  return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
 }
 
 export function circuitLists(query: Query): Pick<Lists, "circuits" | "cordons"> {
