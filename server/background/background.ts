@@ -17,6 +17,7 @@ import type { AllShards } from "../store/all-shards.ts";
 import type { InboxRows } from "../store/inbox.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Retention } from "../store/retention.ts";
+import type { ShardNumber } from "../store/partition.ts";
 import type { EngineStore } from "../store/store.ts";
 import {
   type CircuitWatch,
@@ -129,7 +130,14 @@ export function rateLimitOf({
 }
 
 export function inboxOf(
-  { store, inbox: rows, log, measures, partitions }: OverAll<"namespace" | "incarnation">,
+  {
+    store,
+    shard,
+    inbox: rows,
+    log,
+    measures,
+    partitions,
+  }: OverAll<"namespace" | "incarnation"> & { readonly shard: ShardNumber },
   schedule: Scheduler["schedule"],
   owned: Ownership["owned"],
 ): Inbox | null {
@@ -137,7 +145,7 @@ export function inboxOf(
   const first = partitions?.[0] ?? SINGLETON_PARTITION;
   const isOwner = (): boolean => owned().some(({ partition }) => partition === first);
   const onFailed = () => measures?.failed("inbox");
-  return createInbox({ rows, store, schedule, isOwner, log, onFailed });
+  return createInbox({ rows, store, shard, schedule, isOwner, log, onFailed });
 }
 
 export function deliveriesOf(

@@ -60,7 +60,7 @@ export function supervisorOf(
   // Users fill the inbox in one place.
   const inbox =
     store === shards.home
-      ? inboxOf({ ...patient, store: options.store }, schedule.schedule, ownership.owned)
+      ? inboxOf({ ...patient, shard, store: options.store }, schedule.schedule, ownership.owned)
       : null;
   const outside: Readonly<Record<Outside, { announce(): void } | null>> = {
     inbox,

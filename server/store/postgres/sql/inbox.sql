@@ -25,13 +25,14 @@ from taken as t;
 
 -- name: empty_inbox
 -- Purpose: Deletes rows that were scheduled. A row stays if its run is not there: the database has lost it.
--- Params: Parallel arrays: :id bigint[], :key text[], :run_id uuid[] (the run that it began).
+-- Params: Parallel arrays: :id bigint[], :key text[], :run_id uuid[] (the run that it began; null: it is in
+--   another shard).
 -- Plan: inbox, run by key.
 -- Note: After a fail-over, another row may have the id.
 delete from drover.inbox as i
 using unnest(:id::bigint[], :key::text[], :run_id::uuid[]) as u (id, key, run_id)
 where i.id = u.id and i.key = u.key
-  and (select true from drover.run as r where r.id = u.run_id limit 1);
+  and (u.run_id is null or (select true from drover.run as r where r.id = u.run_id limit 1));
 
 -- name: refuse_inbox
 -- Purpose: Marks rows as refused.
