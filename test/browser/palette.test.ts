@@ -1,4 +1,5 @@
 // The command palette: by the keyboard alone, to everything that has a name.
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { checkScreen, closeBrowser, sharedPage, visit } from "./browser.ts";
 import { type OperationsWorld, openOperationsWorld } from "./operations-world.ts";
@@ -12,6 +13,13 @@ afterAll(async () => {
   await world?.stop();
 });
 
+/** Types once the palette has the focus: it is opened by code that comes after the page. */
+async function typeInto(page: Page, text: string): Promise<void> {
+  const focused = () => page.evaluate<string | undefined>("document.activeElement?.role");
+  await expect.poll(focused, { timeout: 30_000 }).toBe("combobox");
+  await page.keyboard.type(text);
+}
+
 test.for([
   ["superv", "Supervisors", "/supervisors"],
   ["holiday", "book-holiday", "/workflows/book-holiday"],
@@ -24,9 +32,7 @@ test.for([
   await page.getByRole("table", { name: "Runs" }).waitFor();
   await page.keyboard.press("Control+k");
   const field = page.getByRole("combobox", { name: "Go to" });
-  const focused = () => page.evaluate<string>("document.activeElement.role");
-  await expect.poll(focused).toBe("combobox");
-  await page.keyboard.type(typed);
+  await typeInto(page, typed);
   const places = page.getByRole("listbox", { name: "Places" });
   await places.getByRole("option", { name }).first().waitFor();
   const current = places.getByRole("option", { selected: true });
@@ -51,7 +57,7 @@ test("a run is found by its whole id or key, though newer ones fill the list", a
   const page = await sharedPage(context, server.address);
   await visit(page, "/");
   await page.getByRole("button", { name: "Go to" }).click();
-  await page.keyboard.type("the-old-one");
+  await typeInto(page, "the-old-one");
   const option = page.getByRole("option", { name: "the-old-one charge-card" });
   await option.waitFor();
   // What was searched is said.
@@ -61,7 +67,7 @@ test("a run is found by its whole id or key, though newer ones fill the list", a
   await page.getByRole("heading", { level: 1, name: "the-old-one" }).waitFor();
   const runId = new URL(page.url()).pathname.split("/").at(-1) ?? "";
   await page.keyboard.press("Control+k");
-  await page.keyboard.type(runId.toUpperCase());
+  await typeInto(page, runId.toUpperCase());
   await option.waitFor();
   await page.keyboard.press("Escape");
 });
@@ -72,7 +78,7 @@ test("Escape closes it, and a name that nothing has is said to be none", async (
   await page.getByRole("table", { name: "Workflows" }).waitFor();
   await page.keyboard.press("Control+k");
   await page.getByRole("option", { name: "Overview" }).waitFor();
-  await page.keyboard.type("no such name");
+  await typeInto(page, "no such name");
   await page.getByText("Nothing has this name.").waitFor();
   expect(await page.getByRole("listbox", { name: "Places" }).getByRole("option").count()).toBe(0);
   await page.keyboard.press("Enter");

@@ -54,9 +54,10 @@ const PARALLEL = 6;
 const BLOCKED_MS_MAX = 2_500;
 /**
  * What caches may take that a first round has not yet filled. The largest is that of plans
- * (store/plans.ts), which is bounded by their number: a plan with large schemas has megabytes.
+ * (store/plans.ts), which half an hour of large definitions fills: with 32 MiB of their JSON, of
+ * which a plan takes some ten times as much.
  */
-const MEMORY_GROWTH_MB_MAX = 256;
+const MEMORY_GROWTH_MB_MAX = 400;
 const WAIT_MS = 400;
 const CALL_MS = 30_000;
 const FINDINGS_MAX = 25;

@@ -424,14 +424,16 @@ var File_drover_v1_audit_proto protoreflect.FileDescriptor
 
 const file_drover_v1_audit_proto_rawDesc = "" +
 	"\n" +
-	"\x15drover/v1/audit.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x15drover/v1/token.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd6\x03\n" +
+	"\x15drover/v1/audit.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x15drover/v1/token.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xee\x03\n" +
 	"\x10ListAuditRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12%\n" +
 	"\x0eall_namespaces\x18\x02 \x01(\bR\rallNamespaces\x121\n" +
 	"\asubject\x18\x03 \x01(\v2\x17.drover.v1.AuditSubjectR\asubject\x128\n" +
-	"\aactions\x18\x04 \x03(\tB\x1e\xbaH\x1b\x92\x01\x18\x10@\x18\x01\"\x12r\x102\x0e^[a-z.]{1,64}$R\aactions\x12\x18\n" +
-	"\x02by\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x02R\x02by\x12\x1e\n" +
-	"\x05token\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x01R\x05token\x120\n" +
+	"\aactions\x18\x04 \x03(\tB\x1e\xbaH\x1b\x92\x01\x18\x10@\x18\x01\"\x12r\x102\x0e^[a-z.]{1,64}$R\aactions\x12$\n" +
+	"\x02by\x18\x05 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\x022\n" +
+	"^[^\\x00]*$R\x02by\x12*\n" +
+	"\x05token\x18\x06 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\x012\n" +
+	"^[^\\x00]*$R\x05token\x120\n" +
 	"\x05after\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x05after\x122\n" +
 	"\x06before\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x06before\x12'\n" +
 	"\tpage_size\x18\t \x01(\x05B\n" +
@@ -441,11 +443,11 @@ const file_drover_v1_audit_proto_rawDesc = "" +
 	" \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\tpageToken\"l\n" +
 	"\x11ListAuditResponse\x12/\n" +
 	"\aentries\x18\x01 \x03(\v2\x15.drover.v1.AuditEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"X\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"d\n" +
 	"\fAuditSubject\x12(\n" +
-	"\x04kind\x18\x01 \x01(\tB\x14\xbaH\x11r\x0f2\r^[a-z]{1,32}$R\x04kind\x12\x1e\n" +
-	"\x04name\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x04R\x04name\"\x91\x03\n" +
+	"\x04kind\x18\x01 \x01(\tB\x14\xbaH\x11r\x0f2\r^[a-z]{1,32}$R\x04kind\x12*\n" +
+	"\x04name\x18\x02 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80\x042\n" +
+	"^[^\\x00]*$R\x04name\"\x91\x03\n" +
 	"\n" +
 	"AuditEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12.\n" +

@@ -1935,12 +1935,12 @@ const file_drover_v1_operator_service_proto_rawDesc = "" +
 	"escalation\x18\x01 \x01(\v2\x15.drover.v1.EscalationR\n" +
 	"escalation\x12 \n" +
 	"\x03run\x18\x02 \x01(\v2\x0e.drover.v1.RunR\x03run\x12\x1a\n" +
-	"\brepeated\x18\x03 \x01(\bR\brepeated\"\xde\x02\n" +
+	"\brepeated\x18\x03 \x01(\bR\brepeated\"\xea\x02\n" +
 	"\x0ePutHookRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x122\n" +
-	"\x04name\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\x12\x1c\n" +
-	"\x03url\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80\x10R\x03url\x12~\n" +
+	"\x04name\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04name\x12(\n" +
+	"\x03url\x18\x03 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80\x102\n" +
+	"^[^\\x00]*$R\x03url\x12~\n" +
 	"\x06events\x18\x04 \x03(\tBf\xbaHc\x92\x01`\x18\x01\"\\rZR\x11escalation-openedR\x13escalation-reminderR\x11escalation-closedR\trun-endedR\x12approval-requestedR\x06events\x12<\n" +
 	"\x06secret\x18\x05 \x01(\tB$\xbaH!r\x1f2\x1d^([^\\x00-\\x1f\\x7f]{16,256})?$R\x06secret\"+\n" +
 	"\x0fPutHookResponse\x12\x18\n" +

@@ -1852,11 +1852,12 @@ const file_drover_v1_queue_proto_rawDesc = "" +
 	"\x12ListQueuesResponse\x12(\n" +
 	"\x06queues\x18\x01 \x03(\v2\x10.drover.v1.QueueR\x06queues\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x129\n" +
-	"\x0fnamespace_pause\x18\x03 \x01(\v2\x10.drover.v1.PauseR\x0enamespacePause\"\xa9\x01\n" +
+	"\x0fnamespace_pause\x18\x03 \x01(\v2\x10.drover.v1.PauseR\x0enamespacePause\"\xb5\x01\n" +
 	"\x11PauseQueueRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x124\n" +
-	"\x05queue\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05queue\x12 \n" +
-	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\"<\n" +
+	"\x05queue\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x05queue\x12,\n" +
+	"\x06reason\x18\x03 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\b2\n" +
+	"^[^\\x00]*$R\x06reason\"<\n" +
 	"\x12PauseQueueResponse\x12&\n" +
 	"\x05queue\x18\x01 \x01(\v2\x10.drover.v1.QueueR\x05queue\"\x88\x01\n" +
 	"\x12ResumeQueueRequest\x12<\n" +
@@ -1897,19 +1898,21 @@ const file_drover_v1_queue_proto_rawDesc = "" +
 	"\bworkflow\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\bworkflow\x12!\n" +
 	"\aversion\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\aversion\"?\n" +
 	"\x12UnpinQueueResponse\x12)\n" +
-	"\x04pins\x18\x01 \x03(\v2\x15.drover.v1.VersionPinR\x04pins\"w\n" +
+	"\x04pins\x18\x01 \x03(\v2\x15.drover.v1.VersionPinR\x04pins\"\x83\x01\n" +
 	"\x15PauseNamespaceRequest\x12<\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12 \n" +
-	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\"@\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12,\n" +
+	"\x06reason\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\b2\n" +
+	"^[^\\x00]*$R\x06reason\"@\n" +
 	"\x16PauseNamespaceResponse\x12&\n" +
 	"\x05pause\x18\x01 \x01(\v2\x10.drover.v1.PauseR\x05pause\"V\n" +
 	"\x16ResumeNamespaceRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\x19\n" +
-	"\x17ResumeNamespaceResponse\"\xb2\x01\n" +
+	"\x17ResumeNamespaceResponse\"\xbe\x01\n" +
 	"\x14PauseWorkflowRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12:\n" +
-	"\bworkflow\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\bworkflow\x12 \n" +
-	"\x06reason\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\x80\bR\x06reason\"?\n" +
+	"\bworkflow\x18\x02 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\bworkflow\x12,\n" +
+	"\x06reason\x18\x03 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\b2\n" +
+	"^[^\\x00]*$R\x06reason\"?\n" +
 	"\x15PauseWorkflowResponse\x12&\n" +
 	"\x05pause\x18\x01 \x01(\v2\x10.drover.v1.PauseR\x05pause\"\x91\x01\n" +
 	"\x15ResumeWorkflowRequest\x12<\n" +

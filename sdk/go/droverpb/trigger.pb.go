@@ -1735,12 +1735,13 @@ var File_drover_v1_trigger_proto protoreflect.FileDescriptor
 
 const file_drover_v1_trigger_proto_rawDesc = "" +
 	"\n" +
-	"\x17drover/v1/trigger.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a!drover/v1/scheduler_service.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x93\x03\n" +
+	"\x17drover/v1/trigger.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a!drover/v1/scheduler_service.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9f\x03\n" +
 	"\x11TriggerDefinition\x128\n" +
 	"\atrigger\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\atrigger\x12+\n" +
 	"\x04http\x18\x02 \x01(\v2\x15.drover.v1.HttpSourceH\x00R\x04http\x122\n" +
-	"\arun_end\x18\x03 \x01(\v2\x17.drover.v1.RunEndSourceH\x00R\x06runEnd\x12\x1c\n" +
-	"\x04when\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x04when\x127\n" +
+	"\arun_end\x18\x03 \x01(\v2\x17.drover.v1.RunEndSourceH\x00R\x06runEnd\x12(\n" +
+	"\x04when\x18\x04 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n" +
+	"^[^\\x00]*$R\x04when\x127\n" +
 	"\bschedule\x18\x05 \x01(\v2\x19.drover.v1.ScheduleActionH\x01R\bschedule\x121\n" +
 	"\x06signal\x18\x06 \x01(\v2\x17.drover.v1.SignalActionH\x01R\x06signal\x127\n" +
 	"\bcomplete\x18\a \x01(\v2\x19.drover.v1.CompleteActionH\x01R\bcompleteB\x0f\n" +
@@ -1761,29 +1762,33 @@ const file_drover_v1_trigger_proto_rawDesc = "" +
 	"BearerAuth\"\x9b\x01\n" +
 	"\fRunEndSource\x12:\n" +
 	"\bworkflow\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\bworkflow\x12O\n" +
-	"\x06states\x18\x02 \x03(\tB7\xbaH4\x92\x011\x18\x01\"-r+R\tcompletedR\x06failedR\vcompensatedR\tcancelledR\x06states\"\xf0\x02\n" +
-	"\x0eScheduleAction\x12&\n" +
-	"\bworkflow\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80 R\bworkflow\x12!\n" +
+	"\x06states\x18\x02 \x03(\tB7\xbaH4\x92\x011\x18\x01\"-r+R\tcompletedR\x06failedR\vcompensatedR\tcancelledR\x06states\"\x94\x03\n" +
+	"\x0eScheduleAction\x122\n" +
+	"\bworkflow\x18\x01 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80 2\n" +
+	"^[^\\x00]*$R\bworkflow\x12!\n" +
 	"\aversion\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\aversion\x12(\n" +
-	"\x05input\x18\x03 \x01(\v2\x12.drover.v1.PayloadR\x05input\x12\x1a\n" +
-	"\x03key\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x03key\x12k\n" +
-	"\x06labels\x18\x05 \x03(\v2%.drover.v1.ScheduleAction.LabelsEntryB,\xbaH)\x9a\x01&\x10@\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$*\x05r\x03\x18\x80 R\x06labels\x12%\n" +
+	"\x05input\x18\x03 \x01(\v2\x12.drover.v1.PayloadR\x05input\x12&\n" +
+	"\x03key\x18\x04 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n" +
+	"^[^\\x00]*$R\x03key\x12w\n" +
+	"\x06labels\x18\x05 \x03(\v2%.drover.v1.ScheduleAction.LabelsEntryB8\xbaH5\x9a\x012\x10@\"\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$*\x11r\x0f\x18\x80 2\n" +
+	"^[^\\x00]*$R\x06labels\x12%\n" +
 	"\bpriority\x18\x06 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\t(\x00R\bpriority\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\x01\n" +
-	"\fSignalAction\x12!\n" +
-	"\arun_key\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x06runKey\x12\x1f\n" +
-	"\x06run_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\x05runId\x12\x1e\n" +
-	"\x04name\x18\x03 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80 R\x04name\x12'\n" +
-	"\tsignal_id\x18\x04 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80 R\bsignalId\x12,\n" +
-	"\apayload\x18\x05 \x01(\v2\x12.drover.v1.PayloadR\apayload\"y\n" +
-	"\x0eCompleteAction\x121\n" +
-	"\x0ecallback_token\x18\x01 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\x80 R\rcallbackToken\x124\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf9\x01\n" +
+	"\fSignalAction\x12-\n" +
+	"\arun_key\x18\x01 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n" +
+	"^[^\\x00]*$R\x06runKey\x12+\n" +
+	"\x06run_id\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n" +
+	"^[^\\x00]*$R\x05runId\x12*\n" +
+	"\x04name\x18\x03 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80 2\n" +
+	"^[^\\x00]*$R\x04name\x123\n" +
+	"\tsignal_id\x18\x04 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80 2\n" +
+	"^[^\\x00]*$R\bsignalId\x12,\n" +
+	"\apayload\x18\x05 \x01(\v2\x12.drover.v1.PayloadR\apayload\"\x85\x01\n" +
+	"\x0eCompleteAction\x12=\n" +
+	"\x0ecallback_token\x18\x01 \x01(\tB\x16\xbaH\x13r\x11\x10\x01\x18\x80 2\n" +
+	"^[^\\x00]*$R\rcallbackToken\x124\n" +
 	"\aoutcome\x18\x02 \x01(\v2\x12.drover.v1.PayloadB\x06\xbaH\x03\xc8\x01\x01R\aoutcome\"\xfe\x01\n" +
 	"\aTrigger\x12<\n" +
 	"\n" +
