@@ -207,8 +207,10 @@ export function describeOutbox(opened: Opened): void {
 
   test("a delivery is not due before the time of its next try", async () => {
     const namespaceId = await hook(["run-ended"]);
-    const partition = ownPartition();
+    let partition = ownPartition();
     const outside = async () => (await store().dueRows([partition], 10)).outside;
+    // Deliveries of other tests' escalations may be in any partition: it follows their cause.
+    while ((await outside()).length > 0) partition = ownPartition();
     await passAs(store(), await begin(namespaceId, { partition }), { run: ENDED });
     expect(await outside()).toEqual(["deliveries"]);
     const [delivery] = await due(namespaceId);
