@@ -5,16 +5,7 @@
  */
 import { type AgentOptions, createAgent, UnknownError } from "@drover/sdk";
 import type { Locator, Page } from "playwright-core";
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-} from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../sdk/typescript/client.ts";
 import type { StepSettings } from "../../sdk/typescript/workflow.ts";
 import { silentLog } from "../support/agent-script.ts";
@@ -34,6 +25,7 @@ let clicks = 0;
 /** Used by one test alone: a server remembers for a minute which agents poll a queue. */
 let queue = "";
 let tests = 0;
+let running: readonly ReturnType<typeof createAgent>[] = [];
 
 beforeAll(async () => {
   server = await startDroverServer(undefined, {
@@ -54,9 +46,11 @@ beforeEach(async (context) => {
 });
 /**
  * An incident that is over leaves nothing behind that calls for a person. An agent that failed is
- * forgotten a minute after its last call.
+ * forgotten a minute after its last call, so it stops first.
  */
 afterEach(async () => {
+  await Promise.all(running.map((agent) => agent.stop()));
+  running = [];
   await page.goto("/");
   await page.getByText("Nothing needs attention.").waitFor({ timeout: 90_000 });
 });
@@ -78,7 +72,7 @@ async function startAgent(handlers: Handlers, name = "a"): Promise<void> {
     log: silentLog,
   });
   agent.start();
-  onTestFinished(() => agent.stop());
+  running = [...running, agent];
   await until(`${id} asks for work`, async () => {
     const { agents } = await client.operations.agents({ agentId: id });
     return agents.length === 1 ? true : null;
