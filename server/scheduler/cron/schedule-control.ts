@@ -16,22 +16,29 @@ import { DroverError } from "../../errors.ts";
 import { type Audit, withDetails } from "../../store/audit.ts";
 import { specText } from "../../store/definition-text.ts";
 import { partitionOf } from "../../store/partition.ts";
+import { runIdTime } from "../../store/run-head.ts";
 import { type ScheduleRecord, type ScheduleSpec, TRIGGER_SERIES } from "../../store/schedules.ts";
+import type { Shards } from "../../store/shards.ts";
 import type { Namespace, Tx } from "../../store/store.ts";
 import { NOTHING_WRITTEN } from "../../store/written.ts";
 import { randomUuid } from "../../uuid.ts";
-import { commitAndPublish } from "../advance.ts";
 import { createItemFinder } from "../item-finder.ts";
+import { inPlace, type PlaceOfKey } from "../run-id.ts";
 import type { Scheduled, ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
   beginOccurrences,
+  concurrencyKeyOf,
   concurrencyOf,
-  type OccurrenceOptions,
   templateOf,
-  type Wanted,
   withoutRuns,
 } from "./start-occurrences.ts";
+import {
+  type Begun,
+  commitOccurrences,
+  type OccurrenceOptions,
+  type Wanted,
+} from "./wanted-occurrences.ts";
 
 const WAITS = { lockTimeoutMs: 1_000 };
 /** Occurrences of one page of a backfill. */
@@ -100,27 +107,45 @@ export interface ScheduleControl {
   nominalTimeText(spec: ScheduleSpec, nominalTime: number): string;
 }
 
-export function createScheduleControl(options: OccurrenceOptions): ScheduleControl {
+/** A schedule is in the place of its name, which its runs have too if they share its key. */
+export function createPlaceOfSchedule(placeOfKey: PlaceOfKey): PlaceOfKey {
+  return (namespaceId, name) => placeOfKey(namespaceId, concurrencyKeyOf(name));
+}
+
+export function createScheduleControl(
+  shards: Shards<OccurrenceOptions>,
+  placeOfKey: PlaceOfKey,
+): ScheduleControl {
+  const placeOfSchedule = createPlaceOfSchedule(placeOfKey);
+  const placeOf = ({ namespace, name }: ScheduleName) => placeOfSchedule(namespace.id, name);
+  const at = (of: ScheduleName): OccurrenceOptions => shards.of(placeOf(of));
   return Object.freeze({
     createSchedule: (of, spec, pauseReason, audit = null) =>
-      create(options, of, { spec, pauseReason }, audit),
-    updateSchedule: (of, spec, audit = null) => update(options, of, spec, audit),
-    pauseSchedule: (of, reason, audit = null) => pause(options, of, reason, audit),
-    resumeSchedule: (of, audit = null) => resume(options, of, audit),
-    deleteSchedule: ({ namespace, name }, audit = null) =>
-      options.store.schedules.delete(namespace.id, name, audit),
-    triggerSchedule: (of, requestId, audit = null) => trigger(options, of, requestId, audit),
-    backfillSchedule: (request, audit = null) => backfill(options, request, audit),
+      create(at(of), of, { place: placeOf(of), spec, pauseReason }, audit),
+    updateSchedule: (of, spec, audit = null) => update(at(of), of, spec, audit),
+    pauseSchedule: (of, reason, audit = null) => pause(at(of), of, reason, audit),
+    resumeSchedule: (of, audit = null) => resume(at(of), of, audit),
+    deleteSchedule: (of, audit = null) =>
+      at(of).store.schedules.delete(of.namespace.id, of.name, audit),
+    triggerSchedule: (of, requestId, audit = null) => trigger(at(of), of, requestId, audit),
+    backfillSchedule: (request, audit = null) => backfill(at(request), request, audit),
     timesToCome,
     nominalTimeText: ({ calendar }: ScheduleSpec, nominalTime: number) =>
       nominalTimeText(calendar, nominalTime),
   } satisfies ScheduleControl);
 }
 
+interface NewSchedule {
+  /** The last byte of its id. */
+  readonly place: number;
+  readonly spec: ScheduleSpec;
+  readonly pauseReason: string | null;
+}
+
 async function create(
   options: OccurrenceOptions,
   of: ScheduleName,
-  { spec, pauseReason }: { readonly spec: ScheduleSpec; readonly pauseReason: string | null },
+  { place, spec, pauseReason }: NewSchedule,
   audit: Audit,
 ): Promise<{ readonly created: boolean }> {
   const { store, random } = options;
@@ -129,7 +154,7 @@ async function create(
   const known = await store.schedules.find(namespace.id, name);
   if (known) return { created: same(known, spec) };
   await refuseWorkflow(options, namespace, spec);
-  const id = randomUuid(random);
+  const id = inPlace(randomUuid(random), place);
   const next = await store.transact({ name: "create-schedule" }, async (tx) => {
     refuseCalendar(spec, tx.now);
     const first = firstOf(id, spec, tx.now);
@@ -258,6 +283,17 @@ async function lockAsRead(tx: Tx, of: ScheduleName, read: ScheduleRecord): Promi
     );
 }
 
+/** What has begun in other shards is recorded, whatever has changed since. */
+async function lockFor(
+  tx: Tx,
+  of: ScheduleName,
+  read: ScheduleRecord,
+  begun: Begun,
+): Promise<void> {
+  if (begun.size === 0) await lockAsRead(tx, of, read);
+  else await lock(tx, of, read.id);
+}
+
 function same(known: ScheduleRecord, spec: ScheduleSpec): false {
   if (specText(known.spec) === specText(spec)) return false;
   throw new DroverError(
@@ -304,7 +340,7 @@ function placedBy(
 }
 
 async function trigger(
-  options: ScheduleOptions,
+  options: OccurrenceOptions,
   of: ScheduleName,
   requestId: string,
   audit: Audit,
@@ -312,12 +348,15 @@ async function trigger(
   const record = await find(options, of);
   const { id, name } = record;
   const template = await templateOf(createItemFinder(options), record);
-  const committed = await commitAndPublish(
+  // No caller can give this key to a run: such keys have no control characters.
+  const key = `\u0001trigger ${id} ${requestId}`;
+  const committed = await commitOccurrences(
     options,
     { name: "trigger-schedule", ...WAITS },
-    async (tx) => {
-      await lockAsRead(tx, of, record);
-      const nominalTime = await freeTime(tx, id);
+    async (tx, begun) => {
+      await lockFor(tx, of, record, begun);
+      const runId = begun.get(key)?.run?.runId ?? null;
+      const nominalTime = await freeTime(tx, id, runId);
       const wanted: Wanted = {
         record,
         template,
@@ -327,10 +366,9 @@ async function trigger(
         key: { scheduleId: id, series: TRIGGER_SERIES, nominalTime },
         text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
-        // No caller can give this key to a run: such keys have no control characters.
-        reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
+        reserved: { key, name: `request "${requestId}"` },
       };
-      const started = await beginOccurrences(options, tx, [wanted]);
+      const started = await beginOccurrences(options, tx, [wanted], begun);
       const run = started.runs[0];
       const error = started.errors[0];
       if (error) throw error;
@@ -343,16 +381,20 @@ async function trigger(
   throw new Error(`the schedule ${name} was triggered and has no run`);
 }
 
-/** Two requests in the same millisecond are two occurrences. */
-async function freeTime(tx: Tx, scheduleId: string): Promise<number> {
-  for (let nominalTime = tx.now; ; nominalTime++) {
-    const taken = await tx.loadOccurrences([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
-    if (taken.length === 0) return nominalTime;
+/**
+ * Two requests in the same millisecond are two occurrences. A run that has begun in another shard
+ * has its occurrence at the time of its beginning: a repeated request finds it there.
+ */
+async function freeTime(tx: Tx, scheduleId: string, runId: string | null): Promise<number> {
+  const from = runId === null ? tx.now : runIdTime(runId);
+  for (let nominalTime = from; ; nominalTime++) {
+    const [taken] = await tx.loadOccurrences([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
+    if (!taken || (runId !== null && taken.runId === runId)) return nominalTime;
   }
 }
 
 async function backfill(
-  options: ScheduleOptions,
+  options: OccurrenceOptions,
   request: BackfillRequest,
   audit: Audit,
 ): Promise<Backfilled> {
@@ -375,12 +417,15 @@ async function backfill(
       concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
     }),
   );
-  const committed = await commitAndPublish(options, { name: "backfill", ...WAITS }, async (tx) => {
-    await lockAsRead(tx, request, record);
+  const use = { name: "backfill", ...WAITS };
+  const committed = await commitOccurrences(options, use, async (tx, begun) => {
+    await lockFor(tx, request, record, begun);
     refuseFuture(until, tx.now);
-    if (dryRun)
-      return { ...NOTHING_WRITTEN, records: [], started: [], occurrences: await seen(tx, wanted) };
-    const { rows, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted);
+    if (dryRun) {
+      const occurrences = await seen(tx, wanted);
+      return { ...NOTHING_WRITTEN, records: [], started: [], occurrences, elsewhere: [] };
+    }
+    const { rows, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted, begun);
     if (rows.length > 0) await tx.writeOccurrences(rows);
     const occurrences = wanted.map(({ at, text }, place): BackfillTime => {
       const run = runs[place];

@@ -13,6 +13,7 @@ import {
 } from "../namespaces.ts";
 import type { RunId } from "../store.ts";
 import type { NamespaceRow } from "./catalogue-tables.ts";
+import type { SharedChanges } from "./shared-changes.ts";
 import { concurrencyKeyText, isOpen, type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -24,6 +25,8 @@ export const NOTHING_SET: NamespaceSettings = Object.freeze({
 
 export interface NamespaceWorld {
   readonly tables: Tables;
+  /** The store is one shard. */
+  readonly isOnly: boolean;
   readonly now: () => EpochMs;
   readonly namespaceRows: () => readonly NamespaceRow[];
   /** Replaces these of the settings. */
@@ -34,12 +37,16 @@ export interface NamespaceWorld {
   ) => number | null;
 }
 
-export function createNamespaces(world: NamespaceWorld, { run }: Transactions): Namespaces {
+export function createNamespaces(
+  world: NamespaceWorld,
+  { run }: Pick<Transactions, "run">,
+  shared: SharedChanges,
+): Namespaces {
   const { tables, now, namespaceRows, set } = world;
   return Object.freeze({
-    setRetention: (namespaceId, retentionMs) => run(() => set(namespaceId, { retentionMs })),
-    setLimits: (namespaceId, limits) => run(() => set(namespaceId, { limits })),
-    setLogs: (namespaceId, storesLogs) => run(() => set(namespaceId, { storesLogs })),
+    setRetention: (namespaceId, retentionMs) => shared.run(() => set(namespaceId, { retentionMs })),
+    setLimits: (namespaceId, limits) => shared.run(() => set(namespaceId, { limits })),
+    setLogs: (namespaceId, storesLogs) => shared.run(() => set(namespaceId, { storesLogs })),
     limited: () =>
       run(() =>
         namespaceRows()
@@ -61,11 +68,14 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
       ),
     forgetRuns: (of) => run(() => forgetRuns(tables, now(), of)),
     eraseRun: (namespaceId, runId) => run(() => eraseRun(tables, namespaceId, runId)),
-    forgetDefinitions: (of) =>
-      run(() => {
+    async forgetDefinitions(of) {
+      // Runs of other shards may use them.
+      if (!world.isOnly) return null;
+      return run(() => {
         const used = new Set(tables.run.all().map(({ definitionId }) => definitionId));
         return world.forgetDefinitions(of, (id) => used.has(id));
-      }),
+      });
+    },
   } satisfies Namespaces);
 }
 

@@ -15,6 +15,9 @@
  * works beside it, and its record keeps that: so a program decides about files that it does not
  * know, and an older one may start on a newer schema within that window.
  *
+ * A store of several shards has a schema for each, and one for the tables that all of them read.
+ * Each of them records what is applied to it, and gets the commands that are about its own tables.
+ *
  * Refused, with nothing changed: a file that was changed or renamed after it was applied, a gap in
  * the numbers, a schema for newer programs only, and a database of the first design.
  */
@@ -24,13 +27,17 @@ import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
-import { DATABASE_SCHEMA } from "./database-schema.ts";
+import { DATABASE_SCHEMA, isShared, shardOfSchema } from "./database-schema.ts";
+import { makeShardSchemas, shardSchemas } from "./shard-schemas.ts";
 import { inSchema } from "./sql.ts";
+import { aboutOf, commandsOf } from "./sql-commands.ts";
 
 export interface MigrateOptions {
   readonly folder: string;
   /** The schema of all tables; left out: DATABASE_SCHEMA. */
   readonly schema?: string;
+  /** How many shards a new store gets; left out: one, or as many as it has. */
+  readonly shards?: number;
   /** How long a file waits for a lock, in milliseconds, and how often it is tried; for tests. */
   readonly lockMs?: number;
   readonly lockTries?: number;
@@ -73,25 +80,46 @@ const lockTriesDefault = 30;
 /** Applies what is pending; returns the names of the files that this call has applied. */
 export async function migrate(
   target: string | ClientBase,
-  { folder, schema = DATABASE_SCHEMA, ...options }: MigrateOptions,
+  options: MigrateOptions,
 ): Promise<{ applied: string[] }> {
+  return withClient(target, async (client) => {
+    const { schema: of = DATABASE_SCHEMA, shards } = options;
+    if (shards !== undefined) await makeShardSchemas(client, of, shards);
+    const applied = new Set<string>();
+    for (const schema of await schemasOf(client, options.schema))
+      for (const name of await migrateSchema(client, { ...options, schema })) applied.add(name);
+    return { applied: [...applied].sort() };
+  });
+}
+
+async function migrateSchema(
+  client: ClientBase,
+  { folder, schema, ...options }: MigrateOptions & { readonly schema: string },
+): Promise<readonly string[]> {
   const { lockMs = lockMsDefault, lockTries = lockTriesDefault } = options;
   const migrations = readMigrations(folder);
-  return withClient(target, async (client) => {
-    const applied: string[] = [];
-    // A role that may not change the schema may start a server, if nothing is pending.
-    if ((await pendingMigrations(client, { folder, schema })).length === 0) return { applied };
-    let tries = 0;
-    for (;;) {
-      const done = await applyNext(client, schema, { migrations, lockMs });
-      if (done === null) return { applied };
-      if (done.applied) applied.push(done.name);
-      tries = done.applied ? 0 : tries + 1;
-      if (done.applied) continue;
-      if (tries >= lockTries) throw lockRefused(done.name, lockMs, lockTries);
-      await systemClock.sleep(Math.min(lockPauseMs, lockMs));
-    }
-  });
+  const applied: string[] = [];
+  // A role that may not change the schema may start a server, if nothing is pending.
+  const pending = await statesOfSchema(client, migrations, schema);
+  if (pending.every(({ appliedAt }) => appliedAt !== null)) return applied;
+  let tries = 0;
+  for (;;) {
+    const done = await applyNext(client, schema, { migrations, lockMs });
+    if (done === null) return applied;
+    if (done.applied) applied.push(done.name);
+    tries = done.applied ? 0 : tries + 1;
+    if (done.applied) continue;
+    if (tries >= lockTries) throw lockRefused(done.name, lockMs, lockTries);
+    await systemClock.sleep(Math.min(lockPauseMs, lockMs));
+  }
+}
+
+/** The schema, and those of its shards if it has several, in their order. */
+async function schemasOf(
+  client: ClientBase,
+  schema: string = DATABASE_SCHEMA,
+): Promise<readonly string[]> {
+  return [schema, ...(await shardSchemas(client, schema))];
 }
 
 function lockRefused(name: string, lockMs: number, tries: number): Error {
@@ -116,16 +144,32 @@ export async function pendingMigrations(
 /** All files, applied or pending, in their order. Changes nothing; refuses what `migrate` does. */
 export async function migrationStates(
   target: string | ClientBase,
-  { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
+  { folder, schema }: MigrateOptions,
 ): Promise<readonly MigrationState[]> {
   const migrations = readMigrations(folder);
   return withClient(target, async (client) => {
-    await refuseFirstDesign(client);
-    const isThere = await hasTables(client, schema, [RECORD]);
-    const recorded = isThere ? await readRecorded(client, schema) : [];
-    const pending = pendingOf(migrations, recorded);
-    return [...recorded, ...pending.map((file) => ({ ...file, appliedAt: null }))];
+    const states: (readonly MigrationState[])[] = [];
+    for (const of of await schemasOf(client, schema))
+      states.push(await statesOfSchema(client, migrations, of));
+    return states.reduce((one, other) => (countApplied(other) < countApplied(one) ? other : one));
   });
+}
+
+/** Of several shards, the one that is behind says what is pending. */
+function countApplied(states: readonly MigrationState[]): number {
+  return states.filter(({ appliedAt }) => appliedAt !== null).length;
+}
+
+async function statesOfSchema(
+  client: ClientBase,
+  migrations: readonly Migration[],
+  schema: string,
+): Promise<readonly MigrationState[]> {
+  await refuseFirstDesign(client);
+  const isThere = await hasTables(client, schema, [RECORD]);
+  const recorded = isThere ? await readRecorded(client, schema) : [];
+  const pending = pendingOf(migrations, recorded);
+  return [...recorded, ...pending.map((file) => ({ ...file, appliedAt: null }))];
 }
 
 /** For a program that does not migrate: throws if the schema is not one that it works with. */
@@ -280,12 +324,19 @@ async function apply(
   { schema, lockMs }: { readonly schema: string; readonly lockMs: number },
 ): Promise<boolean> {
   await client.query(`set local lock_timeout = ${Math.round(lockMs)}`);
+  let sent = 0;
   try {
-    await client.query(inSchema(migration.sql, schema));
+    const hasShards = (await shardSchemas(client, schema)).length > 0;
+    for (const { text, at } of commandsOf(migration.sql)) {
+      if (!isFor(schema, hasShards, text)) continue;
+      sent = at;
+      await client.query(inSchema(text, schema));
+    }
   } catch (cause) {
     if (isLockTimeout(cause)) return false;
-    const at = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
-    const line = at > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
+    const within = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
+    const at = sent + within;
+    const line = within > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
     throw new Error(
       `Migration ${migration.name}${line} failed: ${errorMessage(cause)}. ` +
         "Nothing of this file was applied; the files before it are applied, and servers that run go " +
@@ -303,6 +354,13 @@ async function apply(
     [migration.number, migration.name, migration.checksum, migration.oldestProgram],
   );
   return true;
+}
+
+/** A store of several shards has some tables once, and all else in each shard. */
+function isFor(schema: string, hasShards: boolean, command: string): boolean {
+  const of = aboutOf(command);
+  if (shardOfSchema(schema) !== null) return of === null || !isShared(of);
+  return !hasShards || of === null || isShared(of);
 }
 
 type RecordedRow = Recorded & { readonly appliedAt: Date };

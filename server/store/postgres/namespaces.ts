@@ -23,8 +23,10 @@ import type { Query, Transact } from "./transaction.ts";
 const OPEN_RUNS_PAGE = 20_000;
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 
+/** `everywhere`: one for each shard. */
 export function namespacesOf(
   query: Query,
+  everywhere: readonly Query[],
   transact: Transact,
   audited: Audited,
 ): Pick<Store, "namespace" | "createNamespace"> {
@@ -39,7 +41,8 @@ export function namespacesOf(
     async createNamespace(name, region = "default", audit = null) {
       const known = await find(name);
       if (known) return known;
-      await transact({}, ({ query: within }) => createRegion(within, region));
+      const { id } = await transact({}, ({ query: within }) => createRegion(within, region));
+      await Promise.all(everywhere.map((shard) => shard("create_partitions", { region: id })));
       for (let tries = 0; tries < INSERTS_MAX; tries++) {
         await audited<{ id: number }>(
           audit,
@@ -55,15 +58,17 @@ export function namespacesOf(
   };
 }
 
-/** Creates a region with its partitions; two calls at once wait for each other. */
-async function createRegion(query: Query, name: string): Promise<void> {
-  const find = () => query<{ id: number }>("find_region", { name });
-  if ((await find()).length > 0) return;
+/** Creates a region unless it is there; two calls at once wait for each other. */
+async function createRegion(query: Query, name: string): Promise<{ readonly id: number }> {
+  const find = async () => (await query<{ id: number }>("find_region", { name }))[0];
+  const before = await find();
+  if (before) return before;
   await query("lock_regions", {});
-  if ((await find()).length > 0) return;
+  const meanwhile = await find();
+  if (meanwhile) return meanwhile;
   const [made] = await query<{ id: number }>("create_region", { name, regions_max: REGIONS_MAX });
   if (!made) throw new RangeError(`there are ${REGIONS_MAX} regions`);
-  await query("create_partitions", { region: made.id });
+  return made;
 }
 
 export function namespaceLists(query: Query): Pick<Lists, "namespaces" | "regions"> {
@@ -203,11 +208,13 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
 const SAMPLED_BLOCKS = 300;
 
 async function countStorage(query: Query, everyMs: number): Promise<void> {
-  const [blocks] = await query<Record<string, number>>("storage_blocks", { every: everyMs });
-  if (!blocks) return;
-  const percents = Object.entries(blocks).map(([table, count]) => [
-    table,
-    count <= SAMPLED_BLOCKS ? 100 : (100 * SAMPLED_BLOCKS) / count,
+  const tables = await query<{ name: string; blocks: number }>("storage_blocks", {
+    every: everyMs,
+  });
+  if (tables.length === 0) return;
+  const percents = tables.map(({ name, blocks }) => [
+    name,
+    blocks <= SAMPLED_BLOCKS ? 100 : (100 * SAMPLED_BLOCKS) / blocks,
   ]);
   await query("count_storage", Object.fromEntries(percents));
 }

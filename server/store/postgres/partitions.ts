@@ -22,6 +22,7 @@ import { storeFailure } from "./failure.ts";
 import { noticesOn } from "./notices.ts";
 import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
+import type { ShardAddress } from "./shard-address.ts";
 import { createTransact, type Query, queryOn, type Transact } from "./transaction.ts";
 
 /** Most batches of one process that can hold a writer row at a time. */
@@ -35,15 +36,16 @@ interface Use {
   readonly times: Pick<StoreTimes, "ownerLostMs">;
 }
 
-export function createPartitions(connectionString: string, use: Use): Partitions {
+export function createPartitions(address: ShardAddress, use: Use): Partitions {
   const { hot: pool, schema, times } = use;
   return {
     async join(info: NodeInfo): Promise<PartitionSession> {
-      const client = createSession(connectionString);
+      const client = createSession(address);
       // An error event without a listener would end the process.
       client.on("error", () => undefined);
       try {
         await client.connect();
+        await address.check(client);
         // Before anything is set: behind a pooler it would be set for another client.
         const backend = await ownBackend(client, pool);
         await client.query(
@@ -54,6 +56,7 @@ export function createPartitions(connectionString: string, use: Use): Partitions
         await joinNode(queryOn(client, schema), queryOn(pool, schema), info);
         return createPartitionSession(client, use, { node: info.node, backend });
       } catch (error) {
+        address.failed();
         void client.end().catch(() => undefined);
         throw storeFailure(error);
       }
@@ -62,10 +65,11 @@ export function createPartitions(connectionString: string, use: Use): Partitions
 }
 
 async function joinNode(query: Query, onPool: Query, info: NodeInfo): Promise<void> {
-  const { node, address, regions = null, standby = false } = info;
+  const { node, process = node, address, regions = null, standby = false } = info;
   await onPool("forget_old_nodes", {});
   const [row] = await onPool<{ number: number }>("join_node", {
     id: node,
+    process,
     address,
     regions,
     standby,

@@ -24,6 +24,7 @@ import type { PageCache } from "./page-cache.ts";
 import { createPages, type Pages } from "./pages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { permitsOf } from "./permits.ts";
+import { lockShares, writeShareBuckets } from "./queue-shares.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
 import { createReadyRows } from "./ready-rows.ts";
 import { schedulesLockedBy } from "./schedules.ts";
@@ -40,6 +41,8 @@ interface OpenTx {
 interface Known {
   readonly cache: PageCache;
   readonly emptyLanes: EmptyLanes;
+  /** There are several shards, and each claims within its share of the limits of queues. */
+  readonly hasShares: boolean;
 }
 
 /** Once it has committed, the cache has the pages that it has written. */
@@ -59,7 +62,7 @@ export async function transactOn<T>(
   return result;
 }
 
-function createTx(transaction: Transaction, { cache, emptyLanes }: Known): OpenTx {
+function createTx(transaction: Transaction, { cache, emptyLanes, hasShares }: Known): OpenTx {
   const { query, send } = transaction;
   const pages = createPages(transaction, cache);
   const ready = createReadyRows(transaction, pages, emptyLanes);
@@ -105,8 +108,8 @@ function createTx(transaction: Transaction, { cache, emptyLanes }: Known): OpenT
     write: (passes) => writePasses(transaction, { pages, emptyLanes }, passes),
     lockReady: ready.lockReady,
     // The count is without the tasks that have ended in this transaction.
-    lockQueues: (queues) => lockQueues(query, queues),
-    writeBuckets: async (queues) => writeBuckets(send, queues),
+    lockQueues: (queues) => (hasShares ? lockShares : lockQueues)(query, queues),
+    writeBuckets: async (queues) => (hasShares ? writeShareBuckets : writeBuckets)(send, queues),
     takeProbes: (probes) => takeProbes(query, probes),
     grant: ready.grant,
     placeReady: ready.placeReady,

@@ -12,6 +12,7 @@ import { createClient } from "../../../sdk/typescript/client.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { callJson, listAt } from "../../support/json-call.ts";
+import { writtenSchema } from "../../support/test-shards.ts";
 
 const FAILED = 18;
 const GOOD = 1_000;
@@ -130,10 +131,10 @@ test("an earlier minute retains what was counted in it, added up by housekeeping
   const row = `${earlier}, n.id, 3, 5, 'bad'`;
   const from = "from drover.namespace as n where n.name = 'default'";
   await database.query(
-    `insert into drover.run_count (minute, namespace_id, runs, event, workflow) select ${row} ${from}`,
+    `insert into ${writtenSchema}.run_count (minute, namespace_id, runs, event, workflow) select ${row} ${from}`,
   );
   await database.query(
-    `insert into drover.run_count_delta (at, namespace_id, runs, event, workflow, took)
+    `insert into ${writtenSchema}.run_count_delta (at, namespace_id, runs, event, workflow, took)
      select ${row}, '{1,2,2}' ${from}`,
   );
   await database.end();

@@ -573,7 +573,7 @@ describe("keys that have expired", () => {
         `insert into drover.idempotency values (1, $1, $2, '\\x01', now() - interval '1 day')`,
         [`old-${at}`, runId],
       );
-    await createForgetOld(query, systemClock)(100);
+    await createForgetOld({ query, clock: systemClock, everywhere: [query] })(100);
     const { rows } = await db.query("select key from drover.idempotency where key like 'old-%'");
     expect(rows).toEqual([{ key: "old-0" }]);
   });

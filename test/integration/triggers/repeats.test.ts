@@ -1,6 +1,7 @@
 /** For how long a repeated call of a trigger is known: 24 hours, and until its run has ended. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { textAt } from "../../support/json-call.ts";
+import { runSchemas } from "../../support/test-shards.ts";
 import { type Hand, openHand } from "../control-plane/hand.ts";
 import { SECRET, triggerServer } from "./fixture.ts";
 
@@ -14,9 +15,11 @@ afterAll(() => hand?.close());
 
 /** As if its calls were so much older. */
 async function age(key: string, by: string): Promise<void> {
-  const shift =
-    "update drover.idempotency set expires_at = expires_at - $2::interval where key = $1";
-  await hand.query(shift, [key, by]);
+  for (const schema of runSchemas)
+    await hand.query(
+      `update ${schema}.idempotency set expires_at = expires_at - $2::interval where key = $1`,
+      [key, by],
+    );
 }
 
 async function deploying(name: string): Promise<() => Promise<string>> {

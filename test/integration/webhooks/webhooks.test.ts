@@ -13,6 +13,7 @@ import type { NewHook, OutboxKind } from "../../../server/store/outbox.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import { shardsOf } from "../../../server/store/shards.ts";
 import { endOf, quietLog, type TestPlane, testAgent } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { type Received, type Receiver, startReceiver } from "../../support/receiver.ts";
@@ -43,6 +44,7 @@ async function openPlane({ allowLocal = true } = {}): Promise<TestPlane> {
   });
   const plane = createControlPlane({
     store,
+    shards: shardsOf([store]),
     clock: systemClock,
     random: systemRandom,
     log: quietLog,
@@ -58,7 +60,7 @@ async function openPlane({ allowLocal = true } = {}): Promise<TestPlane> {
   };
   closers.push(close);
   await expect.poll(() => plane.ownership.owned().length, { timeout: 10_000 }).toBe(256);
-  return { ...plane, store, namespace, close };
+  return { ...plane, ...plane.shards.home, store, namespace, close };
 }
 let namespaces = 1;
 

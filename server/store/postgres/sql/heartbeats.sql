@@ -23,7 +23,8 @@ stored as (
   from asked as a
   order by a.session
   on conflict (session) do update
-    set last_heartbeat_at = least(greatest(s.last_heartbeat_at, excluded.last_heartbeat_at), clock_timestamp()),
+    set last_heartbeat_at = case when s.last_heartbeat_at > excluded.last_heartbeat_at
+        then least(s.last_heartbeat_at, drover.clock_time(s.session)) else excluded.last_heartbeat_at end,
       agent_version = excluded.agent_version
     where s.namespace_id = excluded.namespace_id
   returning s.session

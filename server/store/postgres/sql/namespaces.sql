@@ -39,8 +39,9 @@ returning id;
 -- Purpose: Reads the namespaces that have a limit or a weight, or that do not store the lines of handlers.
 -- Result: null: no such limit.
 select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max,
-  n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight, n.storage_bytes, n.no_logs
+  n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight, u.storage_bytes, n.no_logs
 from drover.namespace as n
+left join drover.namespace_use as u on u.namespace_id = n.id
 where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null
   or n.calls_per_second is not null or n.storage_bytes_max is not null or n.weight is not null
   or n.no_logs;
@@ -49,18 +50,18 @@ where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_
 -- Purpose: Reads the size of the tables that grow with runs, unless their use was estimated within the last
 --   :every ms.
 -- Params: :every integer (ms).
--- Result: One row: the blocks of each table. No row: the estimate is new enough.
-select
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.run') as p)::bigint as run,
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.run_page') as p)::bigint as run_page,
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.payload') as p)::bigint as payload,
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.attempt_log') as p)::bigint as attempt_log,
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.handler_log') as p)::bigint as handler_log
-where not exists (
-  select
-  from drover.namespace as n
-  where n.storage_at > now() - :every::integer * interval '1 millisecond'
-);
+-- Result: The blocks of each table. No row: the estimate is new enough.
+-- Note: On Citus the rows of a table are in another one, with the number of its shard after the name (pool.ts).
+select regexp_replace(c.relname, '_[0-9]+$', '') as name, (sum(pg_relation_size(p.relid)) / 8192)::bigint as blocks
+from pg_class as c cross join pg_partition_tree(c.oid) as p
+where c.relnamespace = (select x.relnamespace from pg_class as x where x.oid = 'drover.run'::regclass)
+  and c.relkind = 'p' and c.relname ~ '^(run|run_page|payload|attempt_log|handler_log)(_[0-9]+)?$'
+  and not exists (
+    select
+    from drover.namespace_use as n
+    where n.storage_at > now() - :every::integer * interval '1 millisecond'
+  )
+group by 1;
 
 -- name: count_storage
 -- Purpose: Estimates the bytes that the runs of each namespace take, from a share of the blocks of each
@@ -94,10 +95,12 @@ with sampled as (
 used as materialized (
   select s.namespace_id, sum(s.bytes)::bigint as bytes from sampled as s group by s.namespace_id
 )
-update drover.namespace as n
-set storage_bytes = coalesce(e.bytes, 0), storage_at = now()
-from (select x.id, u.bytes from drover.namespace as x left join used as u on u.namespace_id = x.id) as e
-where n.id = e.id;
+insert into drover.namespace_use as n (namespace_id, storage_bytes, storage_at)
+select x.id, coalesce(u.bytes, 0), drover.transaction_time(x.id)
+from drover.namespace as x
+left join used as u on u.namespace_id = x.id
+on conflict (namespace_id) do update
+set storage_bytes = excluded.storage_bytes, storage_at = excluded.storage_at;
 
 -- name: count_open_runs_of
 -- Purpose: Counts a page of the open runs of a namespace.

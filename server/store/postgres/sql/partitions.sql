@@ -6,10 +6,10 @@
 
 -- name: join_node
 -- Purpose: Stores a node that joins.
--- Params: :id uuid, :address text, :regions smallint[] (that it watches; null: all), :standby boolean.
+-- Params: :id uuid, :process uuid, :address text, :regions smallint[] (that it watches; null: all), :standby boolean.
 -- Result: The number of the node.
-insert into drover.node (id, address, regions, standby, last_seen_at)
-values (:id::uuid, :address::text, :regions::smallint[], :standby::boolean, now())
+insert into drover.node (id, process, address, regions, standby, last_seen_at)
+values (:id::uuid, :process::uuid, :address::text, :regions::smallint[], :standby::boolean, now())
 returning number;
 
 -- name: live_node
@@ -123,7 +123,7 @@ where w.node = former.node;
 -- Note: The new epoch begins now and not at the start of the transaction: a batch of the former owner may
 --   have begun in between, which the fence has waited for.
 with fenced as materialized (
-  select clock_timestamp() as at
+  select t.at, date_trunc('milliseconds', t.at) as at_ms from (select clock_timestamp() as at offset 0) as t
 ),
 before as materialized (
   select l.partition, l.epoch, l.node from drover.partition_lease as l
@@ -148,18 +148,18 @@ trimmed as (
   where h.partition = t.partition and h.epoch <= t.epoch - :hand_overs_max::integer
 ),
 noted as (
-  insert into drover.partition_history (partition, epoch, node, address, why, taken_at)
-  select t.partition, t.epoch, :node::uuid, n.address,
+  insert into drover.partition_history (partition, epoch, node, process, address, why, taken_at)
+  select t.partition, t.epoch, :node::uuid, n.process, n.address,
     case when b.epoch = 0 then :hand_over_why.first when b.node is null then :hand_over_why.given-back
       else :hand_over_why.lost end,
-    date_trunc('milliseconds', f.at)
+    f.at_ms
   from taken as t
   cross join fenced as f
   join before as b on b.partition = t.partition
   left join drover.node as n on n.id = :node::uuid
   -- A row that the history has already must not prevent the take-over.
   on conflict (partition, epoch) do update
-  set node = excluded.node, address = excluded.address, why = excluded.why,
+  set node = excluded.node, process = excluded.process, address = excluded.address, why = excluded.why,
     taken_at = excluded.taken_at, left_at = null
 )
 select t.partition, t.epoch from taken as t;
