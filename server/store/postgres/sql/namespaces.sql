@@ -70,35 +70,40 @@ group by 1;
 -- Plan: run by key, for each row that a sample scan finds in another table.
 -- Note: pg_column_size reads no value that is stored apart: the row has its size. Materialized: otherwise the
 --   planner samples all tables once for each namespace.
-with sampled as (
-  select r.namespace_id,
-    100 / :run::double precision * (100 + coalesce(pg_column_size(r.input_json), 0)
-      + coalesce(pg_column_size(r.input_data), 0) + pg_column_size(r.labels)) as bytes
-  from drover.run as r tablesample system (:run::real)
-  union all
-  select r.namespace_id, 100 / :run_page::double precision * (100 + pg_column_size(o.state)) as bytes
-  from drover.run_page as o tablesample system (:run_page::real)
-  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
-  union all
-  select r.namespace_id, 100 / :payload::double precision * (100 + coalesce(pg_column_size(o.json), 0) + coalesce(pg_column_size(o.data), 0)) as bytes
-  from drover.payload as o tablesample system (:payload::real)
-  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
-  union all
-  select r.namespace_id, 100 / :attempt_log::double precision * (100 + pg_column_size(o.attempt)) as bytes
-  from drover.attempt_log as o tablesample system (:attempt_log::real)
-  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
-  union all
-  select r.namespace_id, 100 / :handler_log::double precision * (100 + pg_column_size(o.message) + coalesce(pg_column_size(o.fields), 0)) as bytes
-  from drover.handler_log as o tablesample system (:handler_log::real)
-  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+with used as materialized (
+  select s.namespace_id, sum(s.bytes)::bigint as bytes
+  from (
+    select r.namespace_id,
+      100 / :run::double precision * (100 + coalesce(pg_column_size(r.input_json), 0)
+        + coalesce(pg_column_size(r.input_data), 0) + pg_column_size(r.labels)) as bytes
+    from drover.run as r tablesample system (:run::real)
+    union all
+    select r.namespace_id, 100 / :run_page::double precision * (100 + pg_column_size(o.state)) as bytes
+    from drover.run_page as o tablesample system (:run_page::real)
+    cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+    union all
+    select r.namespace_id, 100 / :payload::double precision * (100 + coalesce(pg_column_size(o.json), 0) + coalesce(pg_column_size(o.data), 0)) as bytes
+    from drover.payload as o tablesample system (:payload::real)
+    cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+    union all
+    select r.namespace_id, 100 / :attempt_log::double precision * (100 + pg_column_size(o.attempt)) as bytes
+    from drover.attempt_log as o tablesample system (:attempt_log::real)
+    cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+    union all
+    select r.namespace_id, 100 / :handler_log::double precision * (100 + pg_column_size(o.message) + coalesce(pg_column_size(o.fields), 0)) as bytes
+    from drover.handler_log as o tablesample system (:handler_log::real)
+    cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
+  ) as s
+  group by s.namespace_id
 ),
-used as materialized (
-  select s.namespace_id, sum(s.bytes)::bigint as bytes from sampled as s group by s.namespace_id
+counted as materialized (
+  select x.id, coalesce(u.bytes, 0) as bytes, now() as at
+  from drover.namespace as x
+  left join used as u on u.namespace_id = x.id
 )
 insert into drover.namespace_use as n (namespace_id, storage_bytes, storage_at)
-select x.id, coalesce(u.bytes, 0), drover.transaction_time(x.id)
-from drover.namespace as x
-left join used as u on u.namespace_id = x.id
+select c.id, c.bytes, c.at
+from counted as c
 on conflict (namespace_id) do update
 set storage_bytes = excluded.storage_bytes, storage_at = excluded.storage_at;
 
