@@ -15,9 +15,9 @@ import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { TypicalDurations } from "../scheduler/typical-durations.ts";
 import type { AllShards } from "../store/all-shards.ts";
 import type { InboxRows } from "../store/inbox.ts";
+import type { ShardNumber } from "../store/partition.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Retention } from "../store/retention.ts";
-import type { ShardNumber } from "../store/partition.ts";
 import type { EngineStore } from "../store/store.ts";
 import {
   type CircuitWatch,

@@ -24,7 +24,7 @@ export async function openCitusDatabase(
   folder: string,
   preload: Preload,
 ): Promise<Database> {
-  const { connectionString: adminUrl } = await makeCitusTemplate(coordinatorUrl, MIGRATIONS);
+  const { connectionString: adminUrl } = await makeCitusTemplate(coordinatorUrl, MIGRATIONS, 1);
   await makeRole(adminUrl);
   const admin = <T>(work: (client: Client) => Promise<T>): Promise<T> => onServer(adminUrl, work);
   const worker = await clusterOf(admin, folder, new URL(adminUrl).port);

@@ -12,13 +12,14 @@
  */
 import { existsSync } from "node:fs";
 import { Client, DatabaseError } from "pg";
+import { DATABASE_SCHEMA } from "../../server/store/postgres/database-schema.ts";
 import {
   type CitusNode,
   citusNodes,
-  distributeSchema,
+  distributeStore,
 } from "../../server/store/postgres/distribute.ts";
-import { migrate } from "../../server/store/postgres/migrate.ts";
 import { urlOn } from "../../server/store/postgres/shard-address.ts";
+import { createViewsOverShards } from "./test-shards.ts";
 import { until } from "./until.ts";
 
 /** undefined: tests run on plain PostgreSQL. */
@@ -39,12 +40,14 @@ export interface CitusDatabase {
   drop(): Promise<void>;
 }
 
+/** The database of a store with several shards is named by its URL on the coordinator. */
 export async function makeCitusTemplate(
   listsNodes: string,
   folder: string,
+  shards: number,
 ): Promise<CitusDatabase> {
   const nodes = await citusNodes(listsNodes);
-  const name = `${prefix}${process.pid}`;
+  const name = `${prefix}${process.pid}_${shards}`;
   const coordinatorUrl = inDatabase(listsNodes, name);
   await Promise.all(
     nodes.map(async (node) => {
@@ -61,9 +64,14 @@ export async function makeCitusTemplate(
         ? `select citus_set_coordinator_host('${host}', ${port})`
         : `select citus_add_node('${host}', ${port})`,
     );
-  await migrate(coordinatorUrl, { folder });
+  const [first] = await distributeStore(coordinatorUrl, {
+    folder,
+    schema: DATABASE_SCHEMA,
+    shards,
+  });
+  if (shards > 1) await createViewsOverShards(coordinatorUrl, shards);
   return {
-    connectionString: urlOn(coordinatorUrl, await distributeSchema(coordinatorUrl)),
+    connectionString: shards === 1 && first ? urlOn(coordinatorUrl, first) : coordinatorUrl,
     drop: () => dropOnAll(listsNodes, nodes, name),
   };
 }

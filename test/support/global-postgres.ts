@@ -31,6 +31,8 @@ declare module "vitest" {
     readonly testAdminUrl: string;
     /** Of the template on Citus, if DROVER_CITUS is set. */
     readonly citusTemplateUrl: string | undefined;
+    /** Of the one with several shards, if DROVER_SHARDS is set, too. */
+    readonly citusShardsUrl: string | undefined;
   }
 }
 
@@ -55,9 +57,9 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     log: () => undefined,
     settings: { log_checkpoints: "off" },
   });
-  let citus: CitusDatabase | null = null;
+  const onCitus: CitusDatabase[] = [];
   const teardown = async () => {
-    await citus?.drop();
+    await Promise.all(onCitus.map((template) => template.drop()));
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   };
@@ -67,8 +69,11 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     if (testShards > 1) await makeTemplate(connectionString, shardsTemplateDatabase, testShards);
     project.provide("testServerUrl", connectionString);
     project.provide("testAdminUrl", adminConnectionString);
-    if (citusUrl !== undefined) citus = await makeCitusTemplate(citusUrl, migrationsFolder);
-    project.provide("citusTemplateUrl", citus?.connectionString);
+    if (citusUrl !== undefined)
+      for (const shards of new Set([1, testShards]))
+        onCitus.push(await makeCitusTemplate(citusUrl, migrationsFolder, shards));
+    project.provide("citusTemplateUrl", onCitus[0]?.connectionString);
+    project.provide("citusShardsUrl", onCitus[1]?.connectionString);
   } catch (error) {
     await teardown();
     throw error;

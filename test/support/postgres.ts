@@ -35,7 +35,7 @@ export async function createTestDatabase({
   shards?: boolean;
 } = {}): Promise<TestDatabase> {
   const suffix = randomBytes(6).toString("hex");
-  const citusTemplate = inject("citusTemplateUrl");
+  const citusTemplate = inject(shards && testShards > 1 ? "citusShardsUrl" : "citusTemplateUrl");
   if (citusUrl !== undefined && citusTemplate !== undefined && !empty) {
     const clone = await cloneCitus(citusUrl, citusTemplate, suffix);
     return Object.freeze({ ...clone, adminConnectionString: clone.connectionString });

@@ -389,13 +389,24 @@ export async function takeProbes(
   probes: readonly Probe[],
 ): Promise<readonly CircuitRef[]> {
   if (probes.length === 0) return [];
-  const { versions } = await drawVersions(query, probes.length);
   const rows = await query<{ lane: number; agent_id: string }>(
-    "take_probes",
-    columns(numbered(probes, versions), {
+    "lock_probed",
+    columns(probes, {
       lane: (one) => one.lane,
       agent_id: (one) => one.agentId,
       version: (one) => one.version,
+    }),
+  );
+  const locked = probes.filter(({ lane, agentId }) =>
+    rows.some((row) => row.lane === lane && row.agent_id === agentId),
+  );
+  if (locked.length === 0) return [];
+  const { versions } = await drawVersions(query, locked.length);
+  await query(
+    "take_probes",
+    columns(numbered(locked, versions), {
+      lane: (one) => one.lane,
+      agent_id: (one) => one.agentId,
       run_id: (one) => one.runId,
       step_no: (one) => one.step,
       fence: (one) => one.fence,
@@ -403,5 +414,5 @@ export async function takeProbes(
       next: (one) => one.drawn,
     }),
   );
-  return rows.map((row) => ({ lane: row.lane, agentId: row.agent_id }));
+  return locked.map(({ lane, agentId }) => ({ lane, agentId }));
 }

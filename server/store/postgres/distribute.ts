@@ -5,7 +5,7 @@
 // those of one database, as on plain PostgreSQL. A move must be made here and not by Citus alone:
 // each node counts a sequence in a range of its own, and numbers must go on growing.
 import { Client, type ClientBase, escapeIdentifier } from "pg";
-import { DATABASE_SCHEMA, shardSchema } from "./database-schema.ts";
+import { DATABASE_SCHEMA, shardOfSchema, shardSchema, sharedSchema } from "./database-schema.ts";
 import { migrate } from "./migrate.ts";
 import { ownerOf, urlOn } from "./shard-address.ts";
 import { shardSchemas } from "./shard-schemas.ts";
@@ -26,6 +26,8 @@ interface SequenceValue {
 }
 
 const OLDEST_CITUS = 12;
+/** More than sessions of the former node draw from a sequence while a schema moves. */
+const LEFT_OUT = 1_000_000n;
 
 /** Throws if the URL does not lead to the coordinator of a Citus cluster. */
 export function citusNodes(coordinatorUrl: string): Promise<readonly CitusNode[]> {
@@ -58,6 +60,7 @@ export async function distributeStore(
   if (shards === 1) return [{ schema, ...(await distributeSchema(coordinatorUrl, schema)) }];
   await connected(coordinatorUrl, (client) => shareTables(client, schema));
   const workers = nodes.filter(({ isCoordinator }) => !isCoordinator);
+  const shared = await connected(coordinatorUrl, (client) => readSequences(client, schema));
   const distributed: DistributedShard[] = [];
   for (let shard = 0; shard < shards; shard++) {
     const own = shardSchema(schema, shard);
@@ -66,6 +69,8 @@ export async function distributeStore(
     const wanted = workers[shard % workers.length];
     if (isNew && wanted) await moveSchema(coordinatorUrl, wanted, own);
     const { host, port } = isNew && wanted ? wanted : owner;
+    if (isNew && shard === 0)
+      await continueSequences(urlOn(coordinatorUrl, { host, port }), shared);
     distributed.push({ schema: own, host, port });
   }
   return distributed;
@@ -159,17 +164,30 @@ export function moveSchema(
         `${to.host}:${to.port} is no node of this Citus cluster. Its nodes are ` +
           `${nodes.map(({ host, port }) => `${host}:${port}`).join(", ")}.`,
       );
+    const fromUrl = urlOn(coordinatorUrl, from);
+    const values = await connected(fromUrl, (former) => sequencesWith(former, schema));
+    await continueSequences(urlOn(coordinatorUrl, to), values.map(pastMove));
     await client.query("select citus_schema_move($1::text::regnamespace, $2, $3, 'block_writes')", [
       escapeIdentifier(schema),
       to.host,
       to.port,
     ]);
-    const values = await connected(urlOn(coordinatorUrl, from), (former) =>
-      readSequences(former, schema),
-    );
-    await continueSequences(urlOn(coordinatorUrl, to), values);
-    await connected(urlOn(coordinatorUrl, from), endSessions);
+    await connected(fromUrl, endSessions);
   });
+}
+
+/** Those of the tables that all shards read are where the first shard is: it writes these tables. */
+async function sequencesWith(
+  client: ClientBase,
+  schema: string,
+): Promise<readonly SequenceValue[]> {
+  const own = await readSequences(client, schema);
+  if (shardOfSchema(schema) !== 0) return own;
+  return [...own, ...(await readSequences(client, sharedSchema(schema)))];
+}
+
+function pastMove(value: SequenceValue): SequenceValue {
+  return { ...value, last: String(BigInt(value.last) + LEFT_OUT) };
 }
 
 /** Of all servers and supervisors in this database. */

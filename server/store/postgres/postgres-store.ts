@@ -196,7 +196,7 @@ function engineParts(connected: Connected, everywhere: readonly Query[]): Engine
     queues: createQueues({ query, clock, everywhere }, transact, audited),
     pins: createPins({ query, clock, everywhere }, audited),
     schedules: createSchedules(query, audited),
-    triggers: createTriggers(query, audited),
+    triggers: createTriggers(query, transact, audited),
     circuits: createCircuits(query, (work) => transact({}, work), audited),
     durations: createDurations(query, transact),
     namespaces: createNamespaces(query, transact, audited),

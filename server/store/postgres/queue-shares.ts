@@ -35,13 +35,19 @@ export function createQueueShares({ query, everywhere }: Mover, transact: Transa
         return { namespaceId, queue, limits, now, slots, burst, servedAt, leased, waiting };
       });
     },
-    async begin(queues) {
-      const rows = await query<BegunRow>("begin_allotments", columnsOf(queues));
-      return rows.map((row): Allotment => {
-        const { namespace_id: namespaceId, name: queue, allotment: number, tokens } = row;
-        return { namespaceId, queue, number, limits: limitsOf(row), tokens: tokens ?? 0 };
-      });
-    },
+    begin: (queues) =>
+      transact({}, async ({ query: within }) => {
+        const rows = await within<BegunRow>("lock_allotted", columnsOf(queues));
+        const begun = rows.map((row): Allotment => {
+          const { namespace_id: namespaceId, name: queue, allotment, tokens } = row;
+          const number = allotment + 1;
+          return { namespaceId, queue, number, limits: limitsOf(row), tokens: tokens ?? 0 };
+        });
+        const allotments = begun.map(({ number }) => number);
+        if (begun.length > 0)
+          await within("begin_allotments", { ...columnsOf(begun), allotment: allotments });
+        return begun;
+      }),
     lower: (orders) =>
       transact({}, async ({ query: within }) => {
         await within("make_shares", columnsOf(orders));

@@ -62,8 +62,9 @@ export function urlOn(url: string, { host, port }: Pick<Owner, "host" | "port">)
 }
 
 /**
- * The shards of a store, in the order of their numbers. `url` leads to PostgreSQL, or to the
- * coordinator of a Citus cluster.
+ * The shards of a store, in the order of their numbers. `url` leads to PostgreSQL, or to a node of
+ * a Citus cluster, which is most often the coordinator. If that node owns a shard, `url` is its
+ * address, whatever stands between: a proxy, or another name of the host.
  */
 export async function shardPlaces(
   url: string,
@@ -93,12 +94,13 @@ export async function ownerOf(client: ClientBase, schema: string): Promise<Owner
   return rows[0] ?? null;
 }
 
-function movingAddress(coordinator: string, schema: string, first: Owner): ShardAddress {
-  let now = urlOn(coordinator, first);
+function movingAddress(given: string, schema: string, first: Owner): ShardAddress {
+  const seenFromGiven = (owner: Owner): string => (owner.isHere ? given : urlOn(given, owner));
+  let now = seenFromGiven(first);
   let askedAt = Number.NEGATIVE_INFINITY;
   const ask = async (): Promise<void> => {
-    const owner = await connected(coordinator, (client) => ownerOf(client, schema));
-    if (owner !== null) now = urlOn(coordinator, owner);
+    const owner = await connected(given, (client) => ownerOf(client, schema));
+    if (owner !== null) now = seenFromGiven(owner);
   };
   return Object.freeze({
     url: () => now,
@@ -106,13 +108,13 @@ function movingAddress(coordinator: string, schema: string, first: Owner): Shard
       const owner = await ownerOf(client, schema);
       if (owner === null) throw new Error(`the schema ${schema} is no longer distributed`);
       if (owner.isHere) return;
-      now = urlOn(coordinator, owner);
+      now = urlOn(given, owner);
       throw new Error(`the schema ${schema} has moved to ${owner.host}:${owner.port}`);
     },
     failed() {
       if (systemClock.monotonicMs() - askedAt < ASKED_AGAIN_MS) return;
       askedAt = systemClock.monotonicMs();
-      // The coordinator may be away as well: the next connection that fails asks again.
+      // The node may be away as well: the next connection that fails asks again.
       ask().catch(() => undefined);
     },
   });

@@ -109,9 +109,11 @@ describe("on a Citus cluster", () => {
     if (away === undefined) throw new Error("the cluster needs two workers");
     expect(await nextMove(urlOn(coordinator, home))).toEqual(["1"]);
     await moveSchema(coordinator, away);
-    expect(await nextMove(urlOn(coordinator, away))).toEqual(["2"]);
+    const [second] = await nextMove(urlOn(coordinator, away));
     await moveSchema(coordinator, home);
-    expect(await nextMove(urlOn(coordinator, home))).toEqual(["3"]);
+    const [third] = await nextMove(urlOn(coordinator, home));
+    // What sessions at the former node may still draw is left out.
+    expect([Number(second), Number(third)]).toEqual([1_000_002, 2_000_003]);
     expect(await ask(urlOn(coordinator, home), "select id from drover.pin_move")).toHaveLength(3);
   });
 

@@ -337,9 +337,17 @@ async function nextTryNow(): Promise<void> {
   await hand.close();
 }
 
-/** The last webhooks of each cause were made a minute ago. */
+/**
+ * The last webhooks of each cause were made a minute ago. An update on Citus subtracts no interval
+ * from a column.
+ */
 async function aMinuteLater(): Promise<void> {
   const hand = await openHand(database.connectionString);
-  await hand.query("update drover.delivery set created_at = created_at - interval '1 minute'");
+  await hand.query(
+    `with older as materialized (
+       select id, created_at - interval '1 minute' as at from drover.delivery
+     )
+     update drover.delivery as d set created_at = o.at from older as o where d.id = o.id`,
+  );
   await hand.close();
 }

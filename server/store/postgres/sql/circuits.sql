@@ -117,30 +117,29 @@ order by u.lane, c.agent_id;
 -- Result: One row.
 select now() as changed_at, array(select nextval('drover.circuit_version') from generate_series(1, :count::integer)) as versions;
 
--- name: take_probes
--- Purpose: Makes the tasks that a claim is about to grant the probes of open circuits whose `until` has
---   passed.
--- Params: Parallel arrays: :lane integer[], :agent_id text[], :version bigint[] (of the circuit), :run_id
---   uuid[], :step_no integer[], :fence integer[], :secret text[] (hex, of the lease), :next bigint[]
---   (version after the change).
+-- name: lock_probed
+-- Purpose: Locks those of these circuits that are open and whose `until` has passed.
+-- Params: Parallel arrays: :lane integer[], :agent_id text[], :version bigint[] (of the circuit).
 -- Locks: Circuits, without waiting: of several claims one gets the circuit, and the others skip it.
--- Result: The circuits that were taken. A missing circuit: another claim has it, or it has changed.
-with mine as (
-  select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret, u.next
-  from unnest(:lane::integer[], :agent_id::text[], :version::bigint[], :run_id::uuid[],
-    :step_no::integer[], :fence::integer[], :secret::text[], :next::bigint[])
-    as u (lane, agent_id, version, run_id, step_no, fence, secret, next)
-  join drover.circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
-  where c.state = :circuit_state.open and c.forced is null and c.until <= now()
-  for update of c skip locked
-)
+-- Result: A missing circuit: another claim has it, or it has changed.
+select c.lane, c.agent_id
+from unnest(:lane::integer[], :agent_id::text[], :version::bigint[]) as u (lane, agent_id, version)
+join drover.circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
+where c.state = :circuit_state.open and c.forced is null and c.until <= now()
+for update of c skip locked;
+
+-- name: take_probes
+-- Purpose: Makes the tasks that a claim is about to grant the probes of circuits, which are locked.
+-- Params: Parallel arrays: :lane integer[], :agent_id text[], :run_id uuid[], :step_no integer[], :fence
+--   integer[], :secret text[] (hex, of the lease), :next bigint[] (version after the change).
 update drover.circuit as c
-set state = :circuit_state.trying, until = null, version = m.next, changed_at = now(),
-  probe_run = m.run_id, probe_step = m.step_no, probe_fence = m.fence,
-  probe_secret = decode(m.secret, 'hex')
-from mine as m
-where c.lane = m.lane and c.agent_id = m.agent_id
-returning c.lane, c.agent_id;
+set state = :circuit_state.trying, until = null, version = u.next, changed_at = now(),
+  probe_run = u.run_id, probe_step = u.step_no, probe_fence = u.fence,
+  probe_secret = decode(u.secret, 'hex')
+from unnest(:lane::integer[], :agent_id::text[], :run_id::uuid[], :step_no::integer[], :fence::integer[],
+  :secret::text[], :next::bigint[])
+  as u (lane, agent_id, run_id, step_no, fence, secret, next)
+where c.lane = u.lane and c.agent_id = u.agent_id;
 
 -- name: change_circuits
 -- Purpose: Moves circuits whose version is the one that the change was decided by, and that no operator has
@@ -292,16 +291,20 @@ limit :limit::integer;
 -- Params: :namespace_id integer, :kind smallint (code), :name text (agent id, version, or session in hex),
 --   :by text, :why text.
 -- Result: No row: there is a cordon, or no such session.
+with known as materialized (
+  select n.id, now() as at
+  from drover.namespace as n
+  where n.id = :namespace_id::integer and (:kind::smallint <> :cordon_kind.session or exists (
+    select
+    from drover.agent as a
+    where a.namespace_id = n.id and a.session = decode(
+      case when :kind::smallint = :cordon_kind.session then :name::text else '' end, 'hex'
+    )
+  ))
+)
 insert into drover.cordon (namespace_id, kind, name, cordoned_by, why, cordoned_at)
-select n.id, :kind::smallint, :name::text, :by::text, :why::text, drover.transaction_time(n.id)
-from drover.namespace as n
-where n.id = :namespace_id::integer and (:kind::smallint <> :cordon_kind.session or exists (
-  select
-  from drover.agent as a
-  where a.namespace_id = n.id and a.session = decode(
-    case when :kind::smallint = :cordon_kind.session then :name::text else '' end, 'hex'
-  )
-))
+select k.id, :kind::smallint, :name::text, :by::text, :why::text, k.at
+from known as k
 on conflict (namespace_id, kind, name) do nothing
 returning name;
 

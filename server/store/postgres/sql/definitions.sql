@@ -31,10 +31,13 @@ select from drover.region where id = 0 for update;
 -- Purpose: Creates a region with the next number.
 -- Params: :name text, :regions_max integer (128, as a partition is a smallint).
 -- Result: The number. No row: there are :regions_max regions already.
+with next as materialized (
+  select max(r.id) + 1 as id, now() as created_at from drover.region as r
+)
 insert into drover.region (id, name, created_at)
-select n.id + 1, :name::text, drover.transaction_time(n.id)
-from (select max(r.id) as id from drover.region as r) as n
-where n.id < :regions_max::integer - 1
+select n.id, :name::text, n.created_at
+from next as n
+where n.id < :regions_max::integer
 returning id;
 
 -- name: create_partitions
@@ -167,10 +170,12 @@ where namespace_id = :namespace_id::integer and name = :name::text and definitio
 -- Params: :namespace_id integer, :name text, :version integer, :definition_id bigint.
 -- Plan: definition by key.
 -- Result: No row: the definition is not stored; a fail-over has lost it since it was found.
+with found as materialized (
+  select d.id, now() as created_at from drover.definition as d where d.id = :definition_id::bigint
+)
 insert into drover.workflow_version (namespace_id, name, version, definition_id, created_at)
-select :namespace_id::integer, :name::text, :version::integer, d.id, drover.transaction_time(d.id)
-from drover.definition as d
-where d.id = :definition_id::bigint
+select :namespace_id::integer, :name::text, :version::integer, f.id, f.created_at
+from found as f
 returning version;
 
 -- name: set_versions

@@ -7,12 +7,16 @@
 --   :secret_digest text (SHA-256, hex; null with :secret).
 -- Plan: hook by key.
 -- Result: No row: the hook is new and has no secret; nothing is stored.
+with put as materialized (
+  select coalesce(:secret::text, o.secret) as secret,
+    coalesce(:secret_digest::text, o.secret_digest) as secret_digest, now() as at
+  from (select 1) as one
+  left join drover.hook as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
+  where :secret::text is not null or o.secret is not null
+)
 insert into drover.hook as h (namespace_id, name, url, events, secret, secret_digest, created_at, changed_at)
-select :namespace_id::integer, :name::text, :url::text, :events::smallint[], coalesce(:secret::text, o.secret),
-  coalesce(:secret_digest::text, o.secret_digest), drover.transaction_time(o.name), drover.transaction_time(o.name)
-from (select 1) as one
-left join drover.hook as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
-where :secret::text is not null or o.secret is not null
+select :namespace_id::integer, :name::text, :url::text, :events::smallint[], p.secret, p.secret_digest, p.at, p.at
+from put as p
 on conflict (namespace_id, name) do update
 set url = excluded.url, events = excluded.events, secret = excluded.secret,
   secret_digest = excluded.secret_digest, changed_at = excluded.changed_at

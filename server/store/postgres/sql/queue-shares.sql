@@ -32,25 +32,27 @@ left join drover.queue_share as s on s.namespace_id = q.namespace_id and s.name 
 where q.leases_max is not null or q.rate is not null
 order by q.namespace_id, q.name;
 
--- name: begin_allotments
--- Purpose: Numbers an allotment of each of these queues that has limits, and takes the tokens that no shard
+-- name: lock_allotted
+-- Purpose: Locks those of these queues that have limits, and reads the limits and the tokens that no shard
 --   has got yet.
 -- Params: Parallel arrays: :namespace_id integer[], :name text[].
 -- Locks: Queues; waits for a change of their limits.
--- Result: A queue without limits has no row. tokens is null if the queue has no rate.
-with before as materialized (
-  select q.namespace_id, q.name, q.tokens
-  from unnest(:namespace_id::integer[], :name::text[]) as u (namespace_id, name)
-  join drover.queue as q on q.namespace_id = u.namespace_id and q.name = u.name
-  where q.leases_max is not null or q.rate is not null
-  order by q.namespace_id, q.name
-  for no key update of q
-)
+-- Result: A queue without limits has no row. tokens is null if the queue has no rate. allotment is the number
+--   of the last one.
+select q.namespace_id, q.name, q.allotment, q.leases_max, q.rate, q.burst, q.tokens
+from unnest(:namespace_id::integer[], :name::text[]) as u (namespace_id, name)
+join drover.queue as q on q.namespace_id = u.namespace_id and q.name = u.name
+where q.leases_max is not null or q.rate is not null
+order by q.namespace_id, q.name
+for no key update of q;
+
+-- name: begin_allotments
+-- Purpose: Numbers an allotment of each of these queues, which are locked, and takes their tokens.
+-- Params: Parallel arrays: :namespace_id integer[], :name text[], :allotment bigint[] (its number).
 update drover.queue as q
-set allotment = q.allotment + 1, tokens = case when q.rate is not null then 0 end
-from before as b
-where q.namespace_id = b.namespace_id and q.name = b.name
-returning q.namespace_id, q.name, q.allotment, q.leases_max, q.rate, q.burst, b.tokens;
+set allotment = u.allotment, tokens = case when q.rate is not null then 0 end
+from unnest(:namespace_id::integer[], :name::text[], :allotment::bigint[]) as u (namespace_id, name, allotment)
+where q.namespace_id = u.namespace_id and q.name = u.name;
 
 -- name: make_shares
 -- Purpose: Creates the rows of queues of which the shard has no share yet, so that they can be locked.

@@ -8,15 +8,20 @@
 --   (null if only the digest is stored), :secret_digest text (SHA-256, hex).
 -- Plan: trigger by key.
 -- Result: No row: the trigger needs a secret and has none; nothing is stored.
+with put as materialized (
+  select
+    case when :secret_digest::text is not null then :secret::text when o.auth = :auth::text then o.secret end as secret,
+    coalesce(:secret_digest::text, case when o.auth = :auth::text then o.secret_digest end) as secret_digest,
+    now() as at
+  from (select 1) as one
+  left join drover.trigger as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
+  where :auth::text is null or :secret_digest::text is not null or o.auth = :auth::text
+)
 insert into drover.trigger as t (namespace_id, name, auth, workflow, states, body, secret, secret_digest,
   created_at, changed_at)
 select :namespace_id::integer, :name::text, :auth::text, :workflow::text, :states::smallint[], :body::text,
-  case when :secret_digest::text is not null then :secret::text when o.auth = :auth::text then o.secret end,
-  coalesce(:secret_digest::text, case when o.auth = :auth::text then o.secret_digest end),
-  drover.transaction_time(o.name), drover.transaction_time(o.name)
-from (select 1) as one
-left join drover.trigger as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
-where :auth::text is null or :secret_digest::text is not null or o.auth = :auth::text
+  p.secret, p.secret_digest, p.at, p.at
+from put as p
 on conflict (namespace_id, name) do update
 set auth = excluded.auth, workflow = excluded.workflow, states = excluded.states, body = excluded.body,
   secret = excluded.secret, secret_digest = excluded.secret_digest, changed_at = excluded.changed_at
@@ -41,17 +46,20 @@ where t.namespace_id = :namespace_id::integer
 order by t.name collate "C";
 
 -- name: delete_trigger
--- Purpose: Deletes a trigger with its refusals.
+-- Purpose: Deletes a trigger.
 -- Params: :namespace_id integer, :name text.
 -- Plan: trigger by key.
 -- Result: No row: there is none.
-with gone as (
-  delete from drover.trigger_refusal as r where r.namespace_id = :namespace_id::integer
-    and r.trigger = :name::text
-)
 delete from drover.trigger as t
 where t.namespace_id = :namespace_id::integer and t.name = :name::text
 returning t.name;
+
+-- name: delete_refusals
+-- Purpose: Deletes the refusals of a trigger.
+-- Params: :namespace_id integer, :name text.
+-- Plan: trigger_refusal by key.
+delete from drover.trigger_refusal as r
+where r.namespace_id = :namespace_id::integer and r.trigger = :name::text;
 
 -- name: insert_triggered
 -- Purpose: Stores which runs were started by the end of another run.
