@@ -96,8 +96,10 @@ test("runs per second: the burst starts, the next is told when", async () => {
   expect(await rows()).toEqual(before);
 });
 
-const estimated = `insert into ${writtenSchema}.namespace_use
-   select id, $1, now() from drover.namespace where name = $2
+const estimated = `with named as materialized (
+     select id, $1::bigint as bytes, now() as at from drover.namespace where name = $2
+   )
+   insert into ${writtenSchema}.namespace_use select id, bytes, at from named
    on conflict (namespace_id) do update set storage_bytes = excluded.storage_bytes`;
 
 test("storage: a run starts below the limit, and none at it", async () => {
