@@ -13,7 +13,7 @@ interface MigrateOptions extends DatabaseOptions {
   readonly status?: boolean;
   readonly roles?: boolean;
   readonly distribute?: boolean;
-  readonly shards: number;
+  readonly shards?: number;
 }
 
 export function addMigrate(program: Command, ended: Ended): void {
@@ -30,12 +30,13 @@ export function addMigrate(program: Command, ended: Ended): void {
       new Option(
         "--distribute",
         "divide the tables among the workers of a Citus cluster; the URL is that of its coordinator",
-      ).conflicts(["status", "dryRun"]),
+      ).conflicts(["status", "dryRun", "roles"]),
     )
     .addOption(
-      new Option("--shards <number>", "with --distribute: how many shards a new store gets")
-        .argParser(parseShards)
-        .default(1),
+      new Option(
+        "--shards <number>",
+        "with --distribute: how many shards a new store gets, 1 if left out",
+      ).argParser(parseShards),
     )
     .option("--roles", "also make the roles drover_server, drover_reader and drover_backup")
     .action(async (options: MigrateOptions, command: Command) => {

@@ -28,6 +28,7 @@ export function callsOf(
     engines.map(({ store }) =>
       createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed }),
     ),
+    clock,
   );
   const lostPolls = lostPollsOfShards(
     engines.map(({ store }) =>

@@ -93,9 +93,14 @@ export function allShards(
     onIncarnation(listener) {
       for (const store of all) store.onIncarnation(listener);
     },
-    ready: async () => void (await Promise.all(all.map((store) => store.ready()))),
+    // A server without one of its shards still serves the others.
+    ready: () => Promise.any(all.map((store) => store.ready())).catch(firstError),
     close: async () => void (await Promise.all(all.map((store) => store.close()))),
   } satisfies AllShards);
+}
+
+function firstError(error: unknown): never {
+  throw error instanceof AggregateError ? error.errors[0] : error;
 }
 
 function divide<One>(
@@ -243,14 +248,23 @@ function withProbes(own: LaneEvidence, others: readonly LaneEvidence[]): LaneEvi
 function namespacesOf(shards: Shards<EngineStore>): AllShards["namespaces"] {
   const { all, home } = shards;
   const { setRetention, setLimits, setLogs } = home.namespaces;
+  const lastSeen = new Map<EngineStore, readonly NamespaceUse[]>();
+  /** Of a shard that does not answer, what it said last: its runs are still open. */
+  const usedIn = async (store: EngineStore): Promise<readonly NamespaceUse[]> => {
+    try {
+      lastSeen.set(store, await store.namespaces.limited());
+    } catch (error) {
+      if (!lastSeen.has(store)) throw error;
+    }
+    return lastSeen.get(store) ?? [];
+  };
   return Object.freeze({
     setRetention,
     setLimits,
     setLogs,
     async limited() {
-      const [own = [], ...others] = await Promise.all(
-        all.map(({ namespaces }) => namespaces.limited()),
-      );
+      const own = await home.namespaces.limited();
+      const others = await Promise.all(all.slice(1).map(usedIn));
       return own.map((use) => summed(use, others.flat()));
     },
     eraseRun: (namespaceId, runId, audit) =>

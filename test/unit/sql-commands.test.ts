@@ -1,6 +1,6 @@
 /** A migration is sent command by command. */
 import { expect, it } from "vitest";
-import { commandsOf } from "../../server/store/postgres/sql-commands.ts";
+import { aboutOf, commandsOf } from "../../server/store/postgres/sql-commands.ts";
 
 const textsOf = (sql: string) => commandsOf(sql).map(({ text }) => text.trim());
 
@@ -28,4 +28,11 @@ it("a command is where it begins, and what is blank is none", () => {
     { text: "select 2", at: 9 },
   ]);
   expect(commandsOf("\n-- Nothing.\n;".slice(0, -1))).toEqual([]);
+});
+
+it("a command is about the first object that it names, outside of comments", () => {
+  expect(aboutOf("-- drover.run\ncreate index a on drover.lane (queue);")).toBe("lane");
+  expect(aboutOf("create table drover.schedule (id uuid);")).toBe("schedule");
+  expect(aboutOf("create function drover.schedule(key text) returns text")).toBe("schedule(");
+  expect(aboutOf("select 1;")).toBeNull();
 });

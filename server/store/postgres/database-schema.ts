@@ -8,10 +8,11 @@
 export const DATABASE_SCHEMA = "drover";
 
 /**
- * The tables of a store with several shards that are not in the schemas of its shards. Their rows
- * are few and seldom change. A server writes them through the first shard.
+ * What a store with several shards has once, and not in the schemas of its shards: tables whose
+ * rows are few and seldom change, which a server writes through the first shard; and the function
+ * that puts a row into the inbox, which is in the first shard.
  */
-const SHARED_TABLES: ReadonlySet<string> = new Set([
+const SHARED: ReadonlySet<string> = new Set([
   "circuit",
   "circuit_outage",
   "circuit_version",
@@ -23,6 +24,7 @@ const SHARED_TABLES: ReadonlySet<string> = new Set([
   "paused_workflow",
   "queue",
   "region",
+  "schedule(",
   "trigger",
   "version_class",
   "version_pin",
@@ -67,11 +69,11 @@ export function sharedSchema(schema: string): string {
   return SHARD_SCHEMA.exec(schema)?.[1] ?? schema;
 }
 
-/** The schema that contains a table, view or function. */
+/** The schema that contains a table, view or function; the latter with its bracket. */
 export function schemaOf(name: string, schema: string): string {
   return isShared(name) ? sharedSchema(schema) : schema;
 }
 
 export function isShared(name: string): boolean {
-  return SHARED_TABLES.has(name);
+  return SHARED.has(name);
 }

@@ -25,7 +25,8 @@ interface SequenceValue {
   readonly called: boolean;
 }
 
-const OLDEST_CITUS = 12;
+/** It moves schemas. */
+const OLDEST_CITUS = [12, 1] as const;
 /** More than sessions of the former node draw from a sequence while a schema moves. */
 const LEFT_OUT = 1_000_000n;
 
@@ -38,7 +39,8 @@ interface DistributeOptions {
   /** Of the migrations. */
   readonly folder: string;
   readonly schema: string;
-  readonly shards: number;
+  /** Of a new store; left out: as many as the store has, and 1 if it is new. */
+  readonly shards?: number | undefined;
 }
 
 /** A shard, and the node that owns it. */
@@ -52,11 +54,13 @@ interface DistributedShard extends NodeAddress {
  */
 export async function distributeStore(
   coordinatorUrl: string,
-  { folder, schema, shards }: DistributeOptions,
+  { folder, schema, shards: wanted }: DistributeOptions,
 ): Promise<readonly DistributedShard[]> {
   const nodes = await citusNodes(coordinatorUrl);
+  const before = await connected(coordinatorUrl, (client) => shardSchemas(client, schema));
+  const shards = wanted ?? Math.max(1, before.length);
   if (shards > 1) for (const node of nodes) await requireTwoPhases(coordinatorUrl, node);
-  await migrate(coordinatorUrl, { folder, schema, shards });
+  await migrate(coordinatorUrl, { folder, schema, shards, shares: true });
   if (shards === 1) return [{ schema, ...(await distributeSchema(coordinatorUrl, schema)) }];
   await connected(coordinatorUrl, (client) => shareTables(client, schema));
   const workers = nodes.filter(({ isCoordinator }) => !isCoordinator);
@@ -66,9 +70,9 @@ export async function distributeStore(
     const own = shardSchema(schema, shard);
     const isNew = (await connected(coordinatorUrl, (client) => ownerOf(client, own))) === null;
     const owner = await distributeSchema(coordinatorUrl, own);
-    const wanted = workers[shard % workers.length];
-    if (isNew && wanted) await moveSchema(coordinatorUrl, wanted, own);
-    const { host, port } = isNew && wanted ? wanted : owner;
+    const worker = workers[shard % workers.length];
+    if (isNew && worker) await moveSchema(coordinatorUrl, worker, own);
+    const { host, port } = isNew && worker ? worker : owner;
     if (isNew && shard === 0)
       await continueSequences(urlOn(coordinatorUrl, { host, port }), shared);
     distributed.push({ schema: own, host, port });
@@ -158,7 +162,12 @@ export function moveSchema(
   return connected(coordinatorUrl, async (client) => {
     const nodes = await readNodes(client);
     const from = await requireOwner(client, schema);
-    if (isSame(from, to)) return;
+    // A move that was interrupted may have left sessions at the former node.
+    if (isSame(from, to)) {
+      for (const node of nodes)
+        if (!isSame(node, to)) await connected(urlOn(coordinatorUrl, node), endSessions);
+      return;
+    }
     if (!nodes.some((node) => isSame(node, to)))
       throw new Error(
         `${to.host}:${to.port} is no node of this Citus cluster. Its nodes are ` +
@@ -230,10 +239,10 @@ async function requireCoordinator(client: ClientBase): Promise<void> {
       `The database ${database} has no extension citus: run 'create extension citus' in it on ` +
         "every node, and add the nodes on the coordinator with citus_add_node.",
     );
-  if (Number.parseInt(version, 10) < OLDEST_CITUS)
+  if (isOlder(version))
     throw new Error(
-      `The database ${database} has Citus ${version}, which cannot distribute a schema: upgrade ` +
-        `it to Citus ${OLDEST_CITUS} or later.`,
+      `The database ${database} has Citus ${version}, which cannot move a schema: upgrade it to ` +
+        `Citus ${OLDEST_CITUS.join(".")} or later.`,
     );
   const asked = await client.query<{ coordinator: boolean }>(
     "select citus_is_coordinator() as coordinator",
@@ -243,6 +252,12 @@ async function requireCoordinator(client: ClientBase): Promise<void> {
       `The connection to ${database} leads to a worker of the Citus cluster, where tables cannot ` +
         "be changed: connect to the coordinator.",
     );
+}
+
+/** `version`: as the extension has it, such as 12.1-1. */
+function isOlder(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(/[.-]/).map(Number);
+  return major < OLDEST_CITUS[0] || (major === OLDEST_CITUS[0] && minor < OLDEST_CITUS[1]);
 }
 
 async function requireTables(client: ClientBase, schema: string): Promise<void> {

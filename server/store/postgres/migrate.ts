@@ -27,7 +27,7 @@ import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
-import { DATABASE_SCHEMA, isShared, shardOfSchema } from "./database-schema.ts";
+import { DATABASE_SCHEMA, isShared, shardOfSchema, shardSchema } from "./database-schema.ts";
 import { makeShardSchemas, shardSchemas } from "./shard-schemas.ts";
 import { inSchema } from "./sql.ts";
 import { aboutOf, commandsOf } from "./sql-commands.ts";
@@ -38,6 +38,8 @@ export interface MigrateOptions {
   readonly schema?: string;
   /** How many shards a new store gets; left out: one, or as many as it has. */
   readonly shards?: number;
+  /** The caller gives the nodes of a Citus cluster the new tables that all shards read. */
+  readonly shares?: boolean;
   /** How long a file waits for a lock, in milliseconds, and how often it is tried; for tests. */
   readonly lockMs?: number;
   readonly lockTries?: number;
@@ -84,12 +86,27 @@ export async function migrate(
 ): Promise<{ applied: string[] }> {
   return withClient(target, async (client) => {
     const { schema: of = DATABASE_SCHEMA, shards } = options;
+    if (options.shares !== true) await refuseUnshared(client, options);
     if (shards !== undefined) await makeShardSchemas(client, of, shards);
     const applied = new Set<string>();
     for (const schema of await schemasOf(client, options.schema))
       for (const name of await migrateSchema(client, { ...options, schema })) applied.add(name);
     return { applied: [...applied].sort() };
   });
+}
+
+/** Tables that all shards read would be on the coordinator alone. */
+async function refuseUnshared(client: ClientBase, options: MigrateOptions): Promise<void> {
+  const { schema = DATABASE_SCHEMA } = options;
+  if ((await shardSchemas(client, schema)).length === 0) return;
+  const { rowCount } = await client.query("select from pg_extension where extname = 'citus'");
+  const pending = rowCount === 0 ? [] : await pendingMigrations(client, options);
+  if (pending.length === 0) return;
+  throw new Error(
+    `The store in the schema ${schema} has several shards on a Citus cluster, and ${pending[0]} is ` +
+      "pending: apply it with 'drover migrate --distribute' on the coordinator, and start servers " +
+      "with --no-migrate.",
+  );
 }
 
 async function migrateSchema(
@@ -330,7 +347,9 @@ async function apply(
     for (const { text, at } of commandsOf(migration.sql)) {
       if (!isFor(schema, hasShards, text)) continue;
       sent = at;
-      await client.query(inSchema(text, schema));
+      // What all shards share may name a table that is not: that of the first shard.
+      const isOfAll = hasShards && shardOfSchema(schema) === null;
+      await client.query(inSchema(text, isOfAll ? shardSchema(schema, 0) : schema));
     }
   } catch (cause) {
     if (isLockTimeout(cause)) return false;

@@ -21,7 +21,10 @@ export function commandsOf(sql: string): readonly SqlCommand[] {
     .filter(({ text }) => text.replace(COMMENT, "").trim() !== "");
 }
 
-/** The table, view or function that a command is about: the first that it names; null: none. */
+/**
+ * The table, view or function that a command is about: the first that it names; null: none. A
+ * function is named with its bracket, such as `schedule(`.
+ */
 export function aboutOf(command: string): string | null {
-  return /\bdrover\.([a-z_]\w*)/.exec(command.replace(COMMENT, ""))?.[1] ?? null;
+  return /\bdrover\.([a-z_]\w*\(?)/.exec(command.replace(COMMENT, ""))?.[1] ?? null;
 }

@@ -30,7 +30,7 @@ const loaded = new Map<string, Statements>();
 export function inSchema(text: string, schema: string): string {
   if (schema === DATABASE_SCHEMA) return text;
   return text.replaceAll(
-    /\bdrover\.(?=([a-z_%]\w*))/g,
+    /\bdrover\.(?=([a-z_%]\w*\(?))/g,
     (_, name: string) => `${pg.escapeIdentifier(schemaOf(name, schema))}.`,
   );
 }
