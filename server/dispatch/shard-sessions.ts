@@ -2,7 +2,7 @@
 // stores the heartbeats of all sessions, and gets the reports about its own tasks. A shard that
 // does not answer renews no lease, and takes none from tasks in other shards.
 import type { Clock } from "../clock.ts";
-import { DroverError } from "../errors.ts";
+import { DroverError, type Reason } from "../errors.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { Shards } from "../store/shards.ts";
 import type { HeartbeatReport, SessionHeartbeat } from "../store/store.ts";
@@ -12,6 +12,8 @@ import type { LostPollsHandler } from "./lost-polls.ts";
 
 /** How long the answer of a shard waits for those of others that may be away, in milliseconds. */
 const OTHERS_MS_MAX = 1_000;
+/** OVERLOADED: more waits for it than it may. */
+const AWAY: ReadonlySet<Reason> = new Set(["STORE_UNAVAILABLE", "OVERLOADED"]);
 
 export function heartbeatsOfShards(
   shards: Shards<Heartbeats>,
@@ -65,7 +67,7 @@ async function answeredInTime(
 
 /** Returns the error of a shard that does not answer, and throws any other. */
 function onlyIfAway(error: unknown): unknown {
-  if (error instanceof DroverError && error.reason === "STORE_UNAVAILABLE") return error;
+  if (error instanceof DroverError && AWAY.has(error.reason)) return error;
   throw error;
 }
 

@@ -190,6 +190,7 @@ type EngineParts = Pick<
 
 function engineParts(connected: Connected, everywhere: readonly Query[]): EngineParts {
   const { pools, schema, clock, times, query, transact, audited } = connected;
+  const namespaces = createNamespaces(query, transact, audited);
   return {
     reads: createReads(pools.reads, schema, times),
     outbox: createOutbox(query, audited),
@@ -199,7 +200,9 @@ function engineParts(connected: Connected, everywhere: readonly Query[]): Engine
     triggers: createTriggers(query, transact, audited),
     circuits: createCircuits(query, (work) => transact({}, work), audited),
     durations: createDurations(query, transact),
-    namespaces: createNamespaces(query, transact, audited),
+    // No shard knows which definitions the runs of others have.
+    namespaces:
+      everywhere.length === 1 ? namespaces : { ...namespaces, forgetDefinitions: async () => null },
   };
 }
 
