@@ -10,7 +10,7 @@ import { shardPlaces } from "../../server/store/postgres/shard-address.ts";
 import type { Shards } from "../../server/store/shards.ts";
 import type { Store } from "../../server/store/store.ts";
 import { citusUrl } from "./citus.ts";
-import { createTestDatabase } from "./postgres.ts";
+import { createTestDatabase, type TestDatabase } from "./postgres.ts";
 import { testShards } from "./test-shards.ts";
 
 export interface OpenedPostgres {
@@ -39,15 +39,20 @@ export async function openPostgres(): Promise<OpenedPostgres> {
   };
 }
 
-/** A store of so many shards; on Citus, as many as DROVER_SHARDS says. */
-export async function openPostgresShards(count: number): Promise<OpenedShards> {
-  const isOnCitus = citusUrl !== undefined;
-  if (isOnCitus && count !== testShards)
+/** Of a store of so many shards; on Citus, as many as DROVER_SHARDS says. */
+export async function createShardsDatabase(count: number): Promise<TestDatabase> {
+  if (citusUrl !== undefined) {
+    if (count === testShards) return createTestDatabase({ shards: true });
     throw new Error(`set DROVER_SHARDS=${count}: a test database on Citus has so many shards`);
-  const { connectionString, drop } = await createTestDatabase(
-    isOnCitus ? { shards: true } : { empty: true },
-  );
-  if (!isOnCitus) await migrate(connectionString, { folder: MIGRATIONS, shards: count });
+  }
+  const database = await createTestDatabase({ empty: true });
+  await migrate(database.connectionString, { folder: MIGRATIONS, shards: count });
+  return database;
+}
+
+/** As `createShardsDatabase`. */
+export async function openPostgresShards(count: number): Promise<OpenedShards> {
+  const { connectionString, drop } = await createShardsDatabase(count);
   const log = pino({ level: "silent" });
   const places = await shardPlaces(connectionString);
   const shards = createPostgresShards(
