@@ -3,7 +3,7 @@ import { shardOfSchema, sharedSchema } from "@drover/server/store/postgres/datab
 import { type Command, InvalidArgumentError } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
-import { type Ended, exitCodes } from "../failure.ts";
+import { type Ended, exitCodes, notThere } from "../failure.ts";
 
 interface Place {
   readonly host: string;
@@ -34,8 +34,9 @@ export function addShard(noun: Command, ended: Ended): void {
       const shards = await listShards(url, options.databaseSchema);
       const found = shards[shard];
       if (!found)
-        throw new InvalidArgumentError(
-          `There is no shard ${shard}: the store in ${options.databaseSchema} has ${shards.length}.`,
+        throw notThere(
+          `there is no shard ${shard}: the store in ${options.databaseSchema} has ${shards.length}`,
+          "drover shard list",
         );
       await moveSchema(url, to, found.schema);
       output.line(`moved  ${found.schema}  ${to.host}:${to.port}`);

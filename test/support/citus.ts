@@ -47,11 +47,29 @@ export async function makeCitusTemplate(
   shards: number,
 ): Promise<CitusDatabase> {
   const nodes = await citusNodes(listsNodes);
-  const name = `${prefix}${process.pid}_${shards}`;
+  await Promise.all(nodes.map((node) => dropLeftovers(urlOn(listsNodes, node))));
+  const { connectionString: coordinatorUrl, drop } = await makeEmptyOnNodes(
+    listsNodes,
+    `${prefix}${process.pid}_${shards}`,
+  );
+  const [first] = await distributeStore(coordinatorUrl, {
+    folder,
+    schema: DATABASE_SCHEMA,
+    shards,
+  });
+  if (shards > 1) await createViewsOverShards(coordinatorUrl, shards);
+  return {
+    connectionString: shards === 1 && first ? urlOn(coordinatorUrl, first) : coordinatorUrl,
+    drop,
+  };
+}
+
+/** A database with Citus, of this name, on all nodes. Its URL is that of the coordinator. */
+export async function makeEmptyOnNodes(listsNodes: string, name: string): Promise<CitusDatabase> {
+  const nodes = await citusNodes(listsNodes);
   const coordinatorUrl = inDatabase(listsNodes, name);
   await Promise.all(
     nodes.map(async (node) => {
-      await dropLeftovers(urlOn(listsNodes, node));
       await dropOn(urlOn(listsNodes, node), name);
       await run(urlOn(listsNodes, node), `create database ${name}`);
       await run(urlOn(coordinatorUrl, node), "create extension citus");
@@ -64,14 +82,8 @@ export async function makeCitusTemplate(
         ? `select citus_set_coordinator_host('${host}', ${port})`
         : `select citus_add_node('${host}', ${port})`,
     );
-  const [first] = await distributeStore(coordinatorUrl, {
-    folder,
-    schema: DATABASE_SCHEMA,
-    shards,
-  });
-  if (shards > 1) await createViewsOverShards(coordinatorUrl, shards);
   return {
-    connectionString: shards === 1 && first ? urlOn(coordinatorUrl, first) : coordinatorUrl,
+    connectionString: coordinatorUrl,
     drop: () => dropOnAll(listsNodes, nodes, name),
   };
 }

@@ -3,19 +3,31 @@
  * nothing is distributed, and the reason is given.
  */
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import {
+  afterAll,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  inject,
+  onTestFinished,
+  test,
+} from "vitest";
 import { DATABASE_SCHEMA } from "../../../server/store/postgres/database-schema.ts";
 import {
   citusNodes,
   distributeSchema,
+  distributeStore,
   moveSchema,
 } from "../../../server/store/postgres/distribute.ts";
+import { migrate } from "../../../server/store/postgres/migrate.ts";
+import { MIGRATIONS } from "../../../server/store/postgres/migrations-folder.ts";
 import { createPool } from "../../../server/store/postgres/pool.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import { urlOn } from "../../../server/store/postgres/shard-address.ts";
 import { queryOn } from "../../../server/store/postgres/transaction.ts";
 import { schedule } from "../../contract/fixture.ts";
-import { citusUrl } from "../../support/citus.ts";
+import { citusUrl, makeEmptyOnNodes } from "../../support/citus.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { workflow } from "../../support/core-world.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -115,6 +127,24 @@ describe("on a Citus cluster", () => {
     // What sessions at the former node may still draw is left out.
     expect([Number(second), Number(third)]).toEqual([1_000_002, 2_000_003]);
     expect(await ask(urlOn(coordinator, home), "select id from drover.pin_move")).toHaveLength(3);
+  });
+
+  test("rows that are there go with their tables, and the number of shards stays", async () => {
+    const name = `drover_test_${process.pid}_filled`;
+    const filled = await makeEmptyOnNodes(coordinator, name);
+    onTestFinished(filled.drop);
+    const of = { folder: MIGRATIONS, schema: DATABASE_SCHEMA };
+    await migrate(filled.connectionString, of);
+    await ask(filled.connectionString, "insert into drover.namespace (id, name) values (7, 'old')");
+    await expect(distributeStore(filled.connectionString, { ...of, shards: 2 })).rejects.toThrow(
+      "The store in the schema drover has 1 shard, and cannot be divided into 2: runs stay where they are.",
+    );
+    const [owner, ...others] = await distributeStore(filled.connectionString, of);
+    expect(others).toEqual([]);
+    if (!owner) throw new Error("no node owns the schema");
+    const here = urlOn(filled.connectionString, owner);
+    expect(await ask(here, "select name from drover.namespace where id = 7")).toEqual(["old"]);
+    expect(await distributeStore(filled.connectionString, of)).toEqual([owner]);
   });
 
   test("a node that is not of the cluster is refused", async () => {
