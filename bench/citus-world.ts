@@ -1,8 +1,12 @@
 // A store on a Citus cluster whose nodes are on this machine, with a server beside it.
 import { once } from "node:events";
 import { Client } from "pg";
-import { DATABASE_SCHEMA } from "../server/store/postgres/database-schema.ts";
-import { citusNodes, distributeStore } from "../server/store/postgres/distribute.ts";
+import { DATABASE_SCHEMA, shardSchema } from "../server/store/postgres/database-schema.ts";
+import {
+  type CitusNode,
+  citusNodes,
+  distributeStore,
+} from "../server/store/postgres/distribute.ts";
 import { urlOn } from "../server/store/postgres/shard-address.ts";
 import { cpuSeconds, memoryMiB } from "./machine.ts";
 import { type BenchWorld, MIGRATIONS, SERVER_PROGRAM, startProgram } from "./world.ts";
@@ -18,21 +22,7 @@ const DATABASE = "drover_bench";
 /** `listsNodes`: a database of the coordinator in which the nodes are known. */
 export async function openCitusWorld(listsNodes: string, shards: number): Promise<CitusWorld> {
   const nodes = await citusNodes(listsNodes);
-  for (const node of nodes) {
-    await send(urlOn(listsNodes, node), `drop database if exists ${DATABASE} with (force)`);
-    await send(urlOn(listsNodes, node), `create database ${DATABASE}`);
-  }
-  const coordinator = new URL(listsNodes);
-  coordinator.pathname = `/${DATABASE}`;
-  const url = coordinator.href;
-  for (const node of nodes) await send(urlOn(url, node), "create extension citus");
-  for (const { host, port, isCoordinator } of nodes)
-    await send(
-      url,
-      isCoordinator
-        ? `select citus_set_coordinator_host('${host}', ${port})`
-        : `select citus_add_node('${host}', ${port})`,
-    );
+  const url = await makeDatabase(listsNodes, nodes);
   await distributeStore(url, { folder: MIGRATIONS, schema: DATABASE_SCHEMA, shards });
   const clients = await Promise.all(
     nodes.map(async (node) => {
@@ -45,6 +35,12 @@ export async function openCitusWorld(listsNodes: string, shards: number): Promis
     const found = await Promise.all(clients.map((client) => client.query<{ value: string }>(text)));
     return found.reduce((total, { rows }) => total + Number(rows[0]?.value ?? 0), 0);
   };
+  const betweenNodes = () =>
+    sum(
+      `select sum(connection_establishment_succeeded + connection_reused) as value
+       from citus_stat_counters where name = current_database()`,
+    );
+  await requireCounted(betweenNodes, url, shards);
   const postmasters = await Promise.all(
     clients.map(async (client) => {
       const { rows } = await client.query<{ pid: string }>(
@@ -70,11 +66,7 @@ export async function openCitusWorld(listsNodes: string, shards: number): Promis
         statements: 0,
       };
     },
-    betweenNodes: () =>
-      sum(
-        `select sum(connection_establishment_succeeded + connection_reused) as value
-         from citus_stat_counters where name = current_database()`,
-      ),
+    betweenNodes,
     async stop() {
       server.child.kill("SIGTERM");
       await once(server.child, "exit");
@@ -83,6 +75,45 @@ export async function openCitusWorld(listsNodes: string, shards: number): Promis
         await send(urlOn(listsNodes, node), `drop database if exists ${DATABASE} with (force)`);
     },
   } satisfies CitusWorld);
+}
+
+/** On all nodes; they know each other, and count what they send to each other. */
+async function makeDatabase(listsNodes: string, nodes: readonly CitusNode[]): Promise<string> {
+  for (const node of nodes) {
+    await send(urlOn(listsNodes, node), `drop database if exists ${DATABASE} with (force)`);
+    await send(urlOn(listsNodes, node), `create database ${DATABASE}`);
+  }
+  const coordinator = new URL(listsNodes);
+  coordinator.pathname = `/${DATABASE}`;
+  const url = coordinator.href;
+  for (const node of nodes) {
+    await send(urlOn(url, node), "create extension citus");
+    await send(urlOn(url, node), `alter database ${DATABASE} set citus.enable_stat_counters = on`);
+  }
+  for (const { host, port, isCoordinator } of nodes)
+    await send(
+      url,
+      isCoordinator
+        ? `select citus_set_coordinator_host('${host}', ${port})`
+        : `select citus_add_node('${host}', ${port})`,
+    );
+  return url;
+}
+
+/** A count that stays 0 would say nothing: the coordinator asks a worker, and that must count. */
+async function requireCounted(
+  betweenNodes: () => Promise<number>,
+  coordinatorUrl: string,
+  shards: number,
+): Promise<void> {
+  const before = await betweenNodes();
+  const schema = shards === 1 ? DATABASE_SCHEMA : shardSchema(DATABASE_SCHEMA, 0);
+  await send(coordinatorUrl, `select count(*) from ${schema}.run`);
+  if ((await betweenNodes()) > before) return;
+  throw new Error(
+    "Citus counted no statement between nodes where there was one: it needs version 13.1 or newer, " +
+      "and citus.enable_stat_counters.",
+  );
 }
 
 async function send(url: string, text: string): Promise<void> {

@@ -185,7 +185,7 @@ export function moveSchema(
   });
 }
 
-/** Those of the tables that all shards read are where the first shard is: it writes these tables. */
+/** Those of tables that all shards read are where the first shard is, which writes these tables. */
 async function sequencesWith(
   client: ClientBase,
   schema: string,

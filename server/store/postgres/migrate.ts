@@ -21,13 +21,11 @@
  * Refused, with nothing changed: a file that was changed or renamed after it was applied, a gap in
  * the numbers, a schema for newer programs only, and a database of the first design.
  */
-import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
 import { DATABASE_SCHEMA, isShared, shardOfSchema, shardSchema } from "./database-schema.ts";
+import { type Migration, readMigrations } from "./migration-files.ts";
 import { makeShardSchemas, shardSchemas } from "./shard-schemas.ts";
 import { inSchema } from "./sql.ts";
 import { aboutOf, commandsOf } from "./sql-commands.ts";
@@ -43,16 +41,6 @@ export interface MigrateOptions {
   /** How long a file waits for a lock, in milliseconds, and how often it is tried; for tests. */
   readonly lockMs?: number;
   readonly lockTries?: number;
-}
-
-interface Migration {
-  readonly number: number;
-  /** The file's name, as people see it. */
-  readonly name: string;
-  readonly checksum: string;
-  /** The number of the last file that a program must know to work with the schema after this. */
-  readonly oldestProgram: number;
-  readonly sql: string;
 }
 
 type Recorded = Omit<Migration, "sql">;
@@ -410,63 +398,6 @@ async function readRecorded(client: ClientBase, schema: string): Promise<Recorde
       { cause },
     );
   }
-}
-
-const fileName = /^(\d{4})_[a-z0-9_]+\.sql$/;
-/** Written from the catalogue, see schema-dump.ts. */
-const dumpName = "schema.sql";
-
-/** In order; refuses names and numbers that would be applied out of order or not at all. */
-function readMigrations(folder: string): Migration[] {
-  const names = readdirSync(folder)
-    .filter((name) => name.endsWith(".sql") && name !== dumpName)
-    .sort();
-  return names.map((name, index) => {
-    const number = Number(fileName.exec(name)?.[1]);
-    if (Number.isNaN(number)) {
-      throw new Error(
-        `${join(folder, name)} is no name for a migration. Call it like 0001_what_it_does.sql: ` +
-          "four digits, then small letters, digits and underscores.",
-      );
-    }
-    if (number !== index + 1)
-      throw new Error(outOfOrder(folder, name, names[index - 1], index + 1));
-    const sql = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
-    refuseTransactions(name, sql);
-    const checksum = createHash("sha256").update(sql).digest("hex");
-    return { number, name, checksum, oldestProgram: oldestProgramOf(name, sql, number), sql };
-  });
-}
-
-/** Left out: no older program works beside the file. */
-function oldestProgramOf(name: string, sql: string, number: number): number {
-  const found = /^-- Oldest program: (\d+)$/m.exec(sql);
-  if (found === null) return number;
-  const oldest = Number(found[1]);
-  if (oldest >= 1 && oldest <= number) return oldest;
-  throw new Error(
-    `Migration ${name} says 'Oldest program: ${found[1]}'. Name the number of a migration from 0001 ` +
-      `to ${String(number).padStart(4, "0")}: the last one that the oldest program beside it knows.`,
-  );
-}
-
-function outOfOrder(folder: string, name: string, before: string | undefined, expected: number) {
-  const wanted = String(expected).padStart(4, "0");
-  return (
-    `Migration ${wanted} is missing in ${folder}: ${before ?? "the beginning"} is followed by ` +
-    `${name}. Numbers start at 0001 and have no gaps and no doubles; give it ${wanted}.`
-  );
-}
-
-/** A commit inside a file would keep half of it if the rest fails. */
-function refuseTransactions(name: string, sql: string): void {
-  const found = /^\s*(begin|start transaction|commit|rollback)\s*;/im.exec(
-    sql.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, ""),
-  );
-  if (found === null) return;
-  throw new Error(
-    `Migration ${name} contains '${found[1]}'. Each file is one transaction already: remove it.`,
-  );
 }
 
 /** The migrations that are left; throws if this program does not work with what is recorded. */
