@@ -57,7 +57,6 @@ returning t.name;
 -- name: delete_refusals
 -- Purpose: Deletes the refusals of a trigger.
 -- Params: :namespace_id integer, :name text.
--- Plan: trigger_refusal by key.
 delete from drover.trigger_refusal as r
 where r.namespace_id = :namespace_id::integer and r.trigger = :name::text;
 
