@@ -28,8 +28,8 @@ const OWNERS = ["partition_lease", "partition_history", "writer"];
  * No check is off. What stays silent, and why:
  *
  *   G1   of no run: a lost registration, occurrence or webhook was acknowledged all the same
- *   G2   an order whose run was lost is another run when it is repeated: both are its answers;
- *        and so it is with an occurrence of a schedule
+ *   G2   an order whose run or key was lost is another run when it is repeated: both are its
+ *        answers; and so it is with an occurrence of a schedule
  *   G8   runs of sessions whose heartbeats were lost: their leases end sooner than was answered
  *   G9   partitions of which a take-over was lost: its epoch is given out again
  *   G15  runs of keys with lost permits: who held one is no more
@@ -118,17 +118,24 @@ function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<str
   return withFamilies(facts, [...runs, ...worked]);
 }
 
-/** Runs that were the answers to one request, or of one occurrence, where one of them was lost. */
-function ofRequests(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
+/**
+ * Runs that were the answers to one request, or of one occurrence, where one of them was lost, or
+ * the key: its shard may lose it, and that of the run's concurrency key has the run.
+ */
+function ofRequests(facts: Facts, { runs, keys = [] }: LostTail): ReadonlySet<string> {
   const lost = new Set(runs);
+  const isLostKey = (name: string): boolean => keys.some((key) => name.endsWith(` ${key}`));
   const named = [
     ...facts.calls.flatMap(namedAnswers),
     ...facts.history.final.occurrences.flatMap(fired),
   ];
   const byName = Map.groupBy(named, ({ name }) => name);
-  const answers = [...byName.values()].map((all) => all.map(({ runId }) => runId));
-  const beside = answers.filter((all) => all.some((runId) => lost.has(runId)));
-  return withFamilies(facts, [...runs, ...beside.flat()]);
+  const beside = [...byName].flatMap(([name, all]) =>
+    isLostKey(name) || all.some(({ runId }) => lost.has(runId))
+      ? all.map(({ runId }) => runId)
+      : [],
+  );
+  return withFamilies(facts, [...runs, ...beside]);
 }
 
 interface Named {
