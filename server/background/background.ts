@@ -169,10 +169,15 @@ export function triggeringOf(
   return createTriggering({ store, shard, plans, schedule, clock, log, owned, onFailed });
 }
 
-export function housekeepingOf(options: BackgroundOptions, settings: SupervisorConfig): Loop {
+export function housekeepingOf(
+  options: BackgroundOptions,
+  settings: SupervisorConfig,
+  shards: number,
+): Loop {
   const { store, clock, log, measures } = options;
   const onFailed = () => measures?.failed("housekeeping");
-  return createHousekeeping(store, clock, log, retentionFor(options, settings), onFailed);
+  const retention = retentionFor(options, settings);
+  return createHousekeeping(store, clock, log, retention, { shards, onFailed });
 }
 
 type Given = "clock" | "log" | "onFailed";

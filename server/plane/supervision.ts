@@ -92,7 +92,7 @@ export function supervisorOf(
     inbox,
     timers,
     consistency,
-    housekeeping: housekeepingOf(patient, settings),
+    housekeeping: housekeepingOf(patient, settings, shard.count),
   };
 }
 

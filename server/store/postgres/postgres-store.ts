@@ -190,7 +190,6 @@ type EngineParts = Pick<
 
 function engineParts(connected: Connected, everywhere: readonly Query[]): EngineParts {
   const { pools, schema, clock, times, query, transact, audited } = connected;
-  const namespaces = createNamespaces(query, transact, audited);
   return {
     reads: createReads(pools.reads, schema, times),
     outbox: createOutbox(query, audited),
@@ -200,9 +199,7 @@ function engineParts(connected: Connected, everywhere: readonly Query[]): Engine
     triggers: createTriggers(query, transact, audited),
     circuits: createCircuits(query, (work) => transact({}, work), audited),
     durations: createDurations(query, transact),
-    // No shard knows which definitions the runs of others have.
-    namespaces:
-      everywhere.length === 1 ? namespaces : { ...namespaces, forgetDefinitions: async () => null },
+    namespaces: createNamespaces(query, transact, audited),
   };
 }
 
