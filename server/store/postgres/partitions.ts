@@ -8,6 +8,7 @@
 // ownership").
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import {
   HAND_OVERS_MAX,
   type LiveNode,
@@ -18,6 +19,7 @@ import {
   type TakenPartition,
 } from "../partition-session.ts";
 import type { StoreTimes } from "../store-times.ts";
+import { columns } from "./columns.ts";
 import { storeFailure } from "./failure.ts";
 import { noticesOn } from "./notices.ts";
 import { createSession } from "./pool.ts";
@@ -133,6 +135,12 @@ function createPartitionSession(
   } satisfies PartitionSession);
 }
 
+interface TakenRow extends TakenPartition {
+  /** A code. */
+  readonly why: number;
+  readonly taken_at: EpochMs;
+}
+
 /**
  * Waits for a batch of the former owner, on purpose: the batch ends by its own commit, or after 2 s
  * by the timeouts of its session.
@@ -145,10 +153,18 @@ async function takeOver(
   return transact({}, async ({ query }) => {
     await query("lock_partition_leases", { partitions });
     await query("fence_former_owners", { partitions, node });
-    return query<{ partition: number; epoch: number }>("take_partitions", {
+    const taken = await query<TakenRow>("take_partitions", {
       partitions,
       node,
       hand_overs_max: HAND_OVERS_MAX,
     });
+    const noted = columns(taken, {
+      partition: (one) => one.partition,
+      epoch: (one) => one.epoch,
+      why: (one) => one.why,
+    });
+    const at = taken[0]?.taken_at;
+    if (at !== undefined) await query("note_hand_overs", { ...noted, node, taken_at: at });
+    return taken.map(({ partition, epoch }) => ({ partition, epoch }));
   });
 }

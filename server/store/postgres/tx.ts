@@ -117,28 +117,29 @@ function createTx(transaction: Transaction, { cache, emptyLanes, hasShares }: Kn
   return { tx, committed: pages.committed };
 }
 
+type KeyRow = Readonly<{ namespace_id: number; key: string }>;
+
+const nameOf = ({ namespaceId, key }: Pick<KeyReservation, "namespaceId" | "key">): string =>
+  `${namespaceId}/${key}`;
+
+const namesOf = (rows: readonly KeyRow[]): ReadonlySet<string> =>
+  new Set(rows.map(({ namespace_id: namespaceId, key }) => nameOf({ namespaceId, key })));
+
 async function reserveKeys(
   query: Query,
   keys: readonly KeyReservation[],
 ): Promise<readonly KeyHolder[]> {
-  const mine = await query<{ namespace_id: number; key: string }>(
-    "reserve_keys",
-    columns(keys, {
-      namespace_id: (key) => key.namespaceId,
-      key: (key) => key.key,
-      run_id: (key) => key.runId,
-      digest: (key) => key.digest,
-      keep: (key) => key.keepMs,
-    }),
-  );
-  const isMine = new Set(mine.map((row) => `${row.namespace_id}/${row.key}`));
-  const held = keys.filter((key) => !isMine.has(`${key.namespaceId}/${key.key}`));
+  const mine = await reserve(query, keys);
+  const known = keys.filter((key) => !mine.has(nameOf(key)));
+  const freed = known.length === 0 ? [] : await reserveFreed(query, known);
+  const isMine = new Set([...mine, ...freed]);
+  const held = keys.filter((key) => !isMine.has(nameOf(key)));
   const holders =
     held.length === 0
       ? []
       : await query<{ namespace_id: number; key: string; run_id: string; digest: string }>(
           "key_holders",
-          columns(held, { namespace_id: (key) => key.namespaceId, key: (key) => key.key }),
+          keyColumns(held),
         );
   return [
     ...keys
@@ -152,6 +153,37 @@ async function reserveKeys(
       mine: false,
     })),
   ];
+}
+
+/** Returns the names of those that this transaction has now. */
+async function reserve(
+  query: Query,
+  keys: readonly KeyReservation[],
+): Promise<ReadonlySet<string>> {
+  const rows = await query<KeyRow>(
+    "reserve_keys",
+    columns(keys, {
+      namespace_id: (key) => key.namespaceId,
+      key: (key) => key.key,
+      run_id: (key) => key.runId,
+      digest: (key) => key.digest,
+      keep: (key) => key.keepMs,
+    }),
+  );
+  return namesOf(rows);
+}
+
+/** Once those of them are free that have expired. */
+async function reserveFreed(
+  query: Query,
+  keys: readonly KeyReservation[],
+): Promise<ReadonlySet<string>> {
+  const [, mine] = await Promise.all([query("free_keys", keyColumns(keys)), reserve(query, keys)]);
+  return mine;
+}
+
+function keyColumns(keys: readonly KeyReservation[]) {
+  return columns(keys, { namespace_id: (key) => key.namespaceId, key: (key) => key.key });
 }
 
 async function loadAttempts(

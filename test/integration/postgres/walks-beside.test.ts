@@ -112,10 +112,11 @@ it("a key that is reserved anew while its old reservation is forgotten stays", a
     [key, of(STAY + 1)],
   );
   await db.query("begin");
+  const named = { namespace_id: [1], key: [key] };
+  await db.query(bind("free_keys", named));
   await db.query(
     bind("reserve_keys", {
-      namespace_id: [1],
-      key: [key],
+      ...named,
       run_id: [of(1)],
       digest: ["02"],
       keep: [60_000],

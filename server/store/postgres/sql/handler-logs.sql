@@ -52,7 +52,11 @@ cross join lateral (
 --   :n integer[], :line integer[], :attempt integer[], :stored_bytes integer[], :at bigint[] (ms), :level
 --   text[], :message text[], :fields text[] (JSON; null: none).
 -- Plan: run_page by key.
-with kept as materialized (
+insert into drover.handler_log (run_id, step_no, fence, kind, n, line, attempt, stored_bytes, at, level,
+  message, fields)
+select k.run_id, k.step_no, k.fence, k.kind, k.n, k.line, k.attempt, k.stored_bytes,
+  to_timestamp(k.at / 1000.0), k.level, k.message, k.fields::jsonb
+from (
   select u.*
   from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[],
     :line::integer[], :attempt::integer[], :stored_bytes::integer[], :at::bigint[], :level::text[],
@@ -62,12 +66,8 @@ with kept as materialized (
   cross join lateral (
     select from drover.run_page as x where x.run_id = u.run_id and x.no = 0 limit 1
   ) as h
-)
-insert into drover.handler_log (run_id, step_no, fence, kind, n, line, attempt, stored_bytes, at, level,
-  message, fields)
-select k.run_id, k.step_no, k.fence, k.kind, k.n, k.line, k.attempt, k.stored_bytes,
-  to_timestamp(k.at / 1000.0), k.level, k.message, k.fields::jsonb
-from kept as k
+  offset 0
+) as k
 order by k.place;
 
 -- name: run_log

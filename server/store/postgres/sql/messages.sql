@@ -10,17 +10,17 @@
 --   integer[] (of the end of a child: the step that began it; else null). For all: :grace integer (ms; then
 --   the owner of the target's partition delivers the message).
 -- Plan: run by key.
-with known as materialized (
+insert into drover.message (partition, run_id, source, kind, undo, step_key, fence, wake_at)
+select k.partition, k.run_id, k.source, k.kind, k.undo, k.step_key, k.fence,
+  drover.transaction_time(k.run_id) + :grace::integer * interval '1 millisecond'
+from (
   select u.*
   from unnest(:partition::smallint[], :run_id::uuid[], :source::uuid[], :kind::smallint[], :undo::boolean[],
     :step_key::integer[], :fence::integer[])
     with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
   cross join lateral (select from drover.run as r where r.id = u.run_id limit 1) as r
-)
-insert into drover.message (partition, run_id, source, kind, undo, step_key, fence, wake_at)
-select k.partition, k.run_id, k.source, k.kind, k.undo, k.step_key, k.fence,
-  now() + :grace::integer * interval '1 millisecond'
-from known as k
+  offset 0
+) as k
 order by k.place;
 
 -- name: messages_of_runs

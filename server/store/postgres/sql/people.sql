@@ -75,18 +75,18 @@ returning e.run_id, e.n;
 --   webhooks of one cause.
 -- Params: Parallel arrays: :kind smallint[] (code), :run_id uuid[], :n integer[].
 -- Plan: escalation, hook, run by key.
-with asked as materialized (
+insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, cause)
+select a.kind, a.run_id, a.n, a.namespace_id,
+  (a.partition - a.partition % 256 + (hashtext(concat_ws('/', a.hook, a.cause)) & 255))::smallint, a.hook, a.cause
+from (
   select u.kind, e.run_id, e.n, e.namespace_id, r.partition, h.name as hook,
     concat_ws('/', r.workflow, e.step_no, e.reason, e.code) as cause
   from unnest(:kind::smallint[], :run_id::uuid[], :n::integer[]) as u (kind, run_id, n)
   join drover.escalation as e on e.run_id = u.run_id and e.n = u.n
   join drover.hook as h on h.namespace_id = e.namespace_id and u.kind = any (h.events)
   join drover.run as r on r.id = e.run_id
-)
-insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, cause)
-select a.kind, a.run_id, a.n, a.namespace_id,
-  (a.partition - a.partition % 256 + (hashtext(concat_ws('/', a.hook, a.cause)) & 255))::smallint, a.hook, a.cause
-from asked as a
+  offset 0
+) as a
 order by a.run_id, a.n;
 
 -- name: insert_approval_outbox

@@ -1,32 +1,33 @@
 -- Runs: their idempotency keys, their start and their end.
 
 -- name: reserve_keys
--- Purpose: Reserves idempotency keys for runs that begin. A key that has expired is free again once its run
---   has ended.
+-- Purpose: Reserves idempotency keys for runs that begin.
 -- Params: Parallel arrays: :namespace_id integer[], :key text[], :run_id uuid[], :digest text[] (SHA-256 of
 --   the request, hex), :keep bigint[] (ms until the key expires).
 -- Locks: Keys in key order; waits for another transaction that reserves the same key.
--- Plan: idempotency, run_page by key.
--- Result: The keys that this transaction has reserved. A missing key belongs to another run (key_holders).
--- Note: With `not exists` the planner would read all of run_page for each call that repeats a key, and
---   without `is true` all keys that have expired.
-with freed as (
-  delete from drover.idempotency as i
-  using unnest(:namespace_id::integer[], :key::text[]) as u (namespace_id, key)
-  where i.namespace_id = u.namespace_id and i.key = u.key and (i.expires_at < now()) is true
-    and (select p.ended_at is null from drover.run_page as p where p.run_id = i.run_id and p.no = 0)
-      is not true
-  returning i.key
-)
+-- Result: The keys that this transaction has reserved. A missing key belongs to another run (key_holders), or
+--   may be freed (free_keys).
 insert into drover.idempotency (namespace_id, key, run_id, digest, expires_at)
 select u.namespace_id, u.key, u.run_id, decode(u.digest, 'hex'),
   now() + u.keep_ms * interval '1 millisecond'
 from unnest(:namespace_id::integer[], :key::text[], :run_id::uuid[], :digest::text[], :keep::bigint[])
   as u (namespace_id, key, run_id, digest, keep_ms)
-where (select count(*) from freed) >= 0
 order by u.namespace_id, u.key
 on conflict (namespace_id, key) do nothing
 returning namespace_id, key;
+
+-- name: free_keys
+-- Purpose: Frees keys that have expired and whose runs have ended.
+-- Params: Parallel arrays: :namespace_id integer[], :key text[].
+-- Locks: Keys; waits for another transaction that frees the same key.
+-- Plan: idempotency, run_page by key.
+-- Note: With `not exists` the planner would read all of run_page, and without `is true` all keys that have
+--   expired.
+delete from drover.idempotency as i
+using unnest(:namespace_id::integer[], :key::text[]) as u (namespace_id, key)
+where i.namespace_id = u.namespace_id and i.key = u.key and (i.expires_at < now()) is true
+  and (select p.ended_at is null from drover.run_page as p where p.run_id = i.run_id and p.no = 0)
+    is not true;
 
 -- name: key_holders
 -- Purpose: Reads the runs that have reserved these keys.
