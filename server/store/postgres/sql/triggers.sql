@@ -76,17 +76,17 @@ from unnest(:run_id::uuid[], :trigger::text[], :of_run::uuid[], :depth::smallint
 --   :run_id uuid[] (that ended; null: a call over HTTP), :count bigint[].
 -- Locks: Rows in key order; waits for other servers.
 -- Plan: trigger by key.
-insert into drover.trigger_refusal as r (namespace_id, trigger, digest, reason, message, run_id, count)
-select k.namespace_id, k.trigger, sha256(convert_to(concat_ws(' ', k.reason, k.message), 'UTF8')),
-  k.reason, k.message, k.run_id, k.count
-from (
+with known as materialized (
   select u.*
   from unnest(:namespace_id::integer[], :trigger::text[], :reason::text[], :message::text[], :run_id::uuid[],
     :count::bigint[])
     as u (namespace_id, trigger, reason, message, run_id, count)
   join drover.trigger as t on t.namespace_id = u.namespace_id and t.name = u.trigger
-  offset 0
-) as k
+)
+insert into drover.trigger_refusal as r (namespace_id, trigger, digest, reason, message, run_id, count)
+select k.namespace_id, k.trigger, sha256(convert_to(concat_ws(' ', k.reason, k.message), 'UTF8')),
+  k.reason, k.message, k.run_id, k.count
+from known as k
 order by 1, 2, 3
 on conflict (namespace_id, trigger, digest) do update
 set count = r.count + excluded.count, run_id = excluded.run_id, last_at = excluded.last_at;
