@@ -27,6 +27,8 @@ export const citusUrl = process.env.DROVER_CITUS;
 
 const prefix = "drover_test_";
 const IN_USE = "55006";
+/** After a move the process of Citus has the rows of the former node to remove. */
+const DROP_MS_MAX = 60_000;
 
 /** Where the schema of a test database can be changed: on Citus, not where its rows are. */
 export function schemaUrl(connectionString: string): string {
@@ -133,11 +135,14 @@ async function cloneOn(url: string, template: string, name: string): Promise<voi
 
 /** The process of Citus that works on the database may come back before it is dropped. */
 function dropOn(url: string, name: string): Promise<unknown> {
-  return until(`${name} is dropped`, () =>
-    run(url, `drop database if exists ${name} with (force)`).catch((error: unknown) => {
-      if (error instanceof DatabaseError && error.code === IN_USE) return null;
-      throw error;
-    }),
+  return until(
+    `${name} is dropped`,
+    () =>
+      run(url, `drop database if exists ${name} with (force)`).catch((error: unknown) => {
+        if (error instanceof DatabaseError && error.code === IN_USE) return null;
+        throw error;
+      }),
+    DROP_MS_MAX,
   );
 }
 

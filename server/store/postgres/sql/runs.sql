@@ -130,8 +130,9 @@ on conflict do nothing;
 -- Params: Parallel arrays: :run_id uuid[], :state smallint[] (code). :bucket_log float8 (the logarithm of the
 --   growth of a bucket; see took-buckets.ts).
 -- Plan: run, hook by key, trigger_by_workflow.
--- Note: no insert reads what another one returns: Citus would send that to every node. offset 0: the runs come
---   first, and then their triggers and hooks.
+-- Note: no insert reads what another one returns: Citus would send that to every node. Without the
+--   operations on columns of run (+ 0, coalesce) the planner may begin with the triggers, and read all
+--   runs of a workflow.
 with marked as (
   insert into drover.run_mark (namespace_id, mark, run_id)
   select r.namespace_id, m.mark, r.id
@@ -159,23 +160,15 @@ counted as (
 waited as (
   insert into drover.trigger_end (partition, namespace_id, trigger, run_id)
   select r.partition, r.namespace_id, t.name, r.id
-  from (
-    select x.partition, x.namespace_id, x.workflow, x.id, u.state
-    from unnest(:run_id::uuid[], :state::smallint[]) as u (run_id, state)
-    join drover.run as x on x.id = u.run_id
-    offset 0
-  ) as r
-  join drover.trigger as t on t.namespace_id = r.namespace_id and t.workflow = r.workflow
-    and (cardinality(t.states) = 0 or r.state = any (t.states))
+  from unnest(:run_id::uuid[], :state::smallint[]) as u (run_id, state)
+  join drover.run as r on r.id = u.run_id
+  join drover.trigger as t on t.namespace_id = r.namespace_id + 0 and t.workflow = r.workflow
+    and (cardinality(t.states) = 0 or coalesce(u.state, r.partition) = any (t.states))
 )
 insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, url, cause)
 select :outbox_kind.run-ended, r.id, 0, r.namespace_id, r.partition, h.name,
   case when h.name = r.notify_hook then r.notify_url end, r.id::text
-from (
-  select x.id, x.namespace_id, x.partition, x.notify_hook, x.notify_url
-  from unnest(:run_id::uuid[]) as u (run_id)
-  join drover.run as x on x.id = u.run_id
-  offset 0
-) as r
-join drover.hook as h on h.namespace_id = r.namespace_id and (h.name = r.notify_hook
+from unnest(:run_id::uuid[]) as u (run_id)
+join drover.run as r on r.id = u.run_id
+join drover.hook as h on h.namespace_id = r.namespace_id + 0 and (h.name = r.notify_hook
   or :outbox_kind.run-ended = any (h.events));
