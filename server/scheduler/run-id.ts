@@ -28,9 +28,17 @@ export type PlaceOfKey = (namespaceId: number, key: string) => number;
 export function createPlaceOfKey(partitions?: readonly number[]): PlaceOfKey {
   const places = partitions && [...new Set(partitions.map((one) => one % PARTITIONS_PER_REGION))];
   return (namespaceId, key) => {
-    const drawn = byteOf(`${namespaceId}/${key}`);
+    const drawn = byteOf(`${namespaceId}/${besideSchedule(key)}`);
     return places ? (places[drawn % places.length] ?? 0) : drawn;
   };
+}
+
+/**
+ * The runs of a backfill are where the runs of the calendar are, so that one transaction decides
+ * which of the two begins an occurrence.
+ */
+function besideSchedule(key: string): string {
+  return key.replace(/^backfill\//, "schedule/");
 }
 
 /** FNV-1a over UTF-16, folded: keys that differ in one character are spread evenly. */

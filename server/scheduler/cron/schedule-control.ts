@@ -27,7 +27,6 @@ import { inPlace, type PlaceOfKey } from "../run-id.ts";
 import type { Scheduled, ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
-  backfillOf,
   beginOccurrences,
   concurrencyKeyOf,
   concurrencyOf,
@@ -367,7 +366,6 @@ async function trigger(
         key: { scheduleId: id, series: TRIGGER_SERIES, nominalTime },
         text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
-        otherwise: null,
         reserved: { key, name: `request "${requestId}"` },
       };
       const started = await beginOccurrences(options, tx, [wanted], begun);
@@ -402,7 +400,7 @@ async function backfill(
 ): Promise<Backfilled> {
   const { from, until, concurrency: limit, dryRun } = request;
   const record = await find(options, request);
-  const { id: scheduleId, series, spec } = record;
+  const { id: scheduleId, name, series, spec } = record;
   const template = await templateOf(createItemFinder(options), record);
   // This may take a while, so it is done before the lock.
   const { page, next, count } = timesBetween(calendarTimesOf(spec.calendar), from, until);
@@ -416,8 +414,7 @@ async function backfill(
       reserved: null,
       key: { scheduleId, series, nominalTime },
       text: nominalTimeText(spec.calendar, nominalTime),
-      concurrency: backfillOf(record, limit),
-      otherwise: concurrencyOf(record),
+      concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
     }),
   );
   const use = { name: "backfill", ...WAITS };

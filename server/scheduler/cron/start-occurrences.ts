@@ -7,9 +7,9 @@
 //                → in time: started · overlapped · refused, in the order of their times
 //                → the next time is set
 //
-// In a store of several shards the run begins between two such transactions, in the shard of its
-// concurrency key: the first one decides that it is due, and the second one records it. A key of
-// the occurrence makes that begin one run, however often it is repeated (wanted-occurrences.ts).
+// If the concurrency key of the run belongs to another shard, the run begins there, between two
+// such transactions: the first one decides that it is due, and the second one records it. A key of
+// the occurrence makes that begin one run, however often it is repeated.
 //
 // An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
 // contains the epoch.
@@ -277,7 +277,6 @@ async function handleAll(
         key: { scheduleId: record.id, series: record.series, nominalTime },
         text: nominalTimeText(record.spec.calendar, nominalTime),
         concurrency: concurrencyOf(record),
-        otherwise: backfillOf(record, 1),
       }),
     ),
   );
@@ -425,11 +424,6 @@ export function concurrencyOf({
 }: Pick<ScheduleRecord, "name" | "spec">): Concurrency | null {
   if (overlap === "allow-all") return concurrency;
   return { key: concurrencyKeyOf(name), limit: 1, policy: POLICIES[overlap] };
-}
-
-/** Runs of a backfill share another one. */
-export function backfillOf({ name }: Pick<ScheduleRecord, "name">, limit: number): Concurrency {
-  return { key: `backfill/${name}`, limit, policy: "queue" };
 }
 
 export function concurrencyKeyOf(schedule: string): string {

@@ -1,12 +1,10 @@
-// Occurrences that are to get a run. In a store of several shards the run begins in the shard of its
-// concurrency key, and the occurrence is in that of its schedule. A key of the occurrence makes
-// that one run, whoever begins it: the calendar and a backfill have different concurrency keys, so
-// who comes second begins the run as the first one would have.
-import { createHash } from "node:crypto";
+// Occurrences that are to get a run, and those whose run begins in another shard: the one of its
+// concurrency key, or else of the key of its request.
+
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Concurrency } from "../../core/model/permits.ts";
 import { DroverError, type Reason } from "../../errors.ts";
-import { ONLY_SHARD } from "../../store/partition.ts";
+import { ONLY_SHARD, shardOf } from "../../store/partition.ts";
 import type { OccurrenceCause, OccurrenceKey, ScheduleRecord } from "../../store/schedules.ts";
 import type { Tx } from "../../store/store.ts";
 import { commitAndPublish, type SupervisorActor } from "../advance.ts";
@@ -40,8 +38,6 @@ export interface Wanted {
   readonly text: string;
   readonly cause: OccurrenceCause;
   readonly concurrency: Concurrency | null;
-  /** With what else its run may have begun; null: with nothing else. */
-  readonly otherwise: Concurrency | null;
   readonly reserved: ScheduleItem["reserved"];
   readonly actor: SupervisorActor | null;
 }
@@ -83,12 +79,14 @@ const PASSING: ReadonlySet<Reason> = new Set([
   "INTERNAL",
 ]);
 
-/** Whether its run begins in a transaction of its own, by its keys (schedule.ts). */
+/** A run is in the shard of its key (schedule.ts). */
 export function isElsewhere(
-  { shard = ONLY_SHARD }: OccurrenceOptions,
-  { template: { begins } }: Wanted,
+  { shard = ONLY_SHARD, placeOfKey }: OccurrenceOptions,
+  { template: { begins }, record, concurrency, reserved }: Wanted,
 ): boolean {
-  return shard.count > 1 && !(begins instanceof DroverError);
+  const key = concurrency?.key ?? reserved?.key;
+  if (begins instanceof DroverError || key === undefined) return false;
+  return shardOf(placeOfKey(record.namespace.id, key), shard.count) !== shard.number;
 }
 
 /** By their names (`idOf`), what became of occurrences whose runs begin in other shards. */
@@ -108,9 +106,10 @@ export async function beginElsewhere(
     wanted.map(async (one): Promise<readonly [string, OccurrenceResult]> => {
       const item = itemOf(one);
       if (!item || !submit) throw new Error(`the occurrence ${one.text} cannot begin elsewhere`);
-      const ways = item.reserved ? [item] : waysOf(one, item);
+      const key = `\u0001occurrence ${nameOf(one.key)}`;
+      const reserved = item.reserved ?? { key, name: `occurrence ${one.text}` };
       try {
-        return [idOf(one), { run: await firstOf(submit, ways), error: null }];
+        return [idOf(one), { run: await submit({ ...item, reserved }), error: null }];
       } catch (error) {
         if (error instanceof DroverError && !PASSING.has(error.reason))
           return [idOf(one), { run: null, error }];
@@ -119,31 +118,6 @@ export async function beginElsewhere(
     }),
   );
   return new Map(results);
-}
-
-/** As it is wanted, and as it may have begun. The digest tells them apart. */
-function waysOf({ key, text, concurrency, otherwise }: Wanted, item: WantedItem) {
-  const reserved = { key: `\u0001occurrence ${nameOf(key)}`, name: `occurrence ${text}` };
-  return [concurrency, otherwise].map((one) => {
-    const digest = createHash("sha256")
-      .update(one?.key ?? "")
-      .digest("hex");
-    return { ...item, reserved, request: { ...item.request, concurrency: one, digest } };
-  });
-}
-
-async function firstOf(
-  submit: Schedule["submit"],
-  [way, ...others]: readonly ScheduleItem[],
-): ReturnType<Schedule["submit"]> {
-  if (!way) throw new Error("an occurrence was to begin in no way");
-  try {
-    return await submit(way);
-  } catch (error) {
-    const isBegun = error instanceof DroverError && error.reason === "KEY_REUSED";
-    if (!isBegun || others.length === 0) throw error;
-    return firstOf(submit, others);
-  }
 }
 
 /** Runs a transaction that begins occurrences; twice, if some have to begin in other shards. */

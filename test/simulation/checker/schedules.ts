@@ -5,7 +5,7 @@
 import { type NominalTime, placed } from "../../../server/core/definition/calendar.ts";
 import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { calendarTimesOf } from "../../../server/scheduler/cron/calendar-times.ts";
-import type { FinalOccurrence, FinalRun, FinalSchedule } from "../history-rows.ts";
+import type { FinalOccurrence, FinalSchedule } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf } from "./facts.ts";
 import { isOver } from "./holds.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
@@ -47,16 +47,6 @@ function* passed({ spec, createdAt, current }: FinalSchedule): Iterable<NominalT
 }
 
 /**
- * In a store of several shards a run begins between two transactions of its schedule. If that is
- * deleted meanwhile, and whoever began the run has stopped or was fenced, no one records it.
- */
-function mayBeginUnrecorded({ history }: Facts, { scheduledBy, namespace }: FinalRun): boolean {
-  const { shards = 1 } = history.meta;
-  const isOf = (one: FinalSchedule) => one.name === scheduledBy && one.namespace === namespace;
-  return shards > 1 && history.final.schedules.some((one) => isOf(one) && !one.current);
-}
-
-/**
  * A part of G1. A schedule that was acknowledged is there, and one that is there was asked for;
  * each of its occurrences has a row, by itself or with others that were missed; a row has the
  * run that it names, and a run of a schedule its row; occurrences that were backfilled have runs.
@@ -86,7 +76,6 @@ export function* occurrencesAreStored(facts: Facts): Iterable<Finding> {
   for (const { run } of facts.runs.values()) {
     const { runId, scheduledBy } = run;
     if (scheduledBy === null || run.rerunOf || fired.has(runId)) continue;
-    if (mayBeginUnrecorded(facts, run)) continue;
     yield { runId, text: `run ${runId} of schedule "${scheduledBy}" is of no occurrence of it` };
   }
 }

@@ -22,18 +22,10 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
   {
     name: "an occurrence begun in another shard without a key",
     file: "scheduler/cron/wanted-occurrences.ts",
-    find: "return { ...item, reserved, request: { ...item.request, concurrency: one, digest } };",
-    replace: "return { ...item, request: { ...item.request, concurrency: one, digest } };",
+    find: "run: await submit({ ...item, reserved })",
+    replace: "run: await submit({ ...item, reserved: reserved.key === key ? null : reserved })",
     why: "a repeated occurrence whose run is in another shard begins a second one",
     shards: 4,
-  },
-  {
-    name: "an occurrence begun by a backfill not told from that of the calendar",
-    file: "scheduler/cron/wanted-occurrences.ts",
-    find: '.update(one?.key ?? "")',
-    replace: '.update("")',
-    why: "they have different concurrency keys, in different shards, and both begin a run",
-    shards: 2,
   },
   {
     name: "the end of a run kept until its own shard has the run of another one",
