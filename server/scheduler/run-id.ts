@@ -38,7 +38,16 @@ export function createPlaceOfKey(partitions?: readonly number[]): PlaceOfKey {
  * which of the two begins an occurrence.
  */
 function besideSchedule(key: string): string {
-  return key.replace(/^backfill\//, "schedule/");
+  const [, name, own] = BACKFILL_KEY.exec(key) ?? [];
+  if (own !== undefined) return besideSchedule(own);
+  return name === undefined ? key : `schedule/${name}`;
+}
+
+const BACKFILL_KEY = /^backfill\/(\S+)(?: for (.*))?$/s;
+
+/** The concurrency key of a backfill. `own`: the key that runs of the calendar have by themselves. */
+export function backfillKey(schedule: string, own: string | null): string {
+  return `backfill/${schedule}${own === null ? "" : ` for ${own}`}`;
 }
 
 /** FNV-1a over UTF-16, folded: keys that differ in one character are spread evenly. */

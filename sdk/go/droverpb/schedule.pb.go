@@ -1605,7 +1605,8 @@ type BackfillScheduleRequest struct {
 	// End of the range, excluded. Required, after `start_time` and not in the future.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// Maximum number of runs of the backfill in progress at a time, the oldest times first; the
-	// others wait, PENDING, for the concurrency key `backfill/NAME`. 0 to 1,000; 0 means 1.
+	// others wait, PENDING, for the concurrency key `backfill/NAME`, or `backfill/NAME for KEY` if the
+	// schedule has a concurrency key of its own. 0 to 1,000; 0 means 1.
 	Concurrency int32 `protobuf:"varint,5,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
 	// Reports what the call would do, and starts nothing. Default false.
 	DryRun        bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`

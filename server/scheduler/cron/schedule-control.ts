@@ -23,7 +23,7 @@ import type { Namespace, Tx } from "../../store/store.ts";
 import { NOTHING_WRITTEN } from "../../store/written.ts";
 import { randomUuid } from "../../uuid.ts";
 import { createItemFinder } from "../item-finder.ts";
-import { inPlace, type PlaceOfKey } from "../run-id.ts";
+import { backfillKey, inPlace, type PlaceOfKey } from "../run-id.ts";
 import type { Scheduled, ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
@@ -402,6 +402,7 @@ async function backfill(
   const record = await find(options, request);
   const { id: scheduleId, name, series, spec } = record;
   const template = await templateOf(createItemFinder(options), record);
+  const key = backfillKey(name, spec.concurrency?.key ?? null);
   // This may take a while, so it is done before the lock.
   const { page, next, count } = timesBetween(calendarTimesOf(spec.calendar), from, until);
   const wanted = page.map(
@@ -414,7 +415,7 @@ async function backfill(
       reserved: null,
       key: { scheduleId, series, nominalTime },
       text: nominalTimeText(spec.calendar, nominalTime),
-      concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
+      concurrency: { key, limit, policy: "queue" },
     }),
   );
   const use = { name: "backfill", ...WAITS };

@@ -28,6 +28,22 @@ export const SHARD_MUTANTS: readonly Mutant[] = [
     shards: 4,
   },
   {
+    name: "the runs of a backfill placed apart from those of the calendar",
+    file: "scheduler/run-id.ts",
+    find: "byteOf(`${namespaceId}/${besideSchedule(key)}`)",
+    replace: "byteOf(`${namespaceId}/${key}`)",
+    why: "the calendar and a backfill both begin a run for one occurrence",
+    shards: 2,
+  },
+  {
+    name: "a backfill whose key does not name that of the schedule",
+    file: "scheduler/cron/schedule-control.ts",
+    find: "backfillKey(name, spec.concurrency?.key ?? null)",
+    replace: "backfillKey(name, null)",
+    why: "its runs are in another shard than those of the calendar, and both begin an occurrence",
+    test: "test/unit/occurrence-shards.test.ts",
+  },
+  {
     name: "the end of a run kept until its own shard has the run of another one",
     file: "integrations/triggers/run-ends.ts",
     find: 'return { id, again: came.kind === "again", began: isHere ? began : null };',

@@ -825,7 +825,8 @@ export type BackfillScheduleRequest = Message<"drover.v1.BackfillScheduleRequest
 
   /**
    * Maximum number of runs of the backfill in progress at a time, the oldest times first; the
-   * others wait, PENDING, for the concurrency key `backfill/NAME`. 0 to 1,000; 0 means 1.
+   * others wait, PENDING, for the concurrency key `backfill/NAME`, or `backfill/NAME for KEY` if the
+   * schedule has a concurrency key of its own. 0 to 1,000; 0 means 1.
    *
    * @generated from field: int32 concurrency = 5;
    */
