@@ -267,8 +267,15 @@ function namespacesOf(shards: Shards<EngineStore>): AllShards["namespaces"] {
       const others = await Promise.all(all.slice(1).map(usedIn));
       return own.map((use) => summed(use, others.flat()));
     },
-    eraseRun: (namespaceId, runId, audit) =>
-      shards.ofRun(runId).namespaces.eraseRun(namespaceId, runId, audit),
+    async eraseRun(namespaceId, runId, audit) {
+      const own = shards.ofRun(runId);
+      const erased = await own.namespaces.eraseRun(namespaceId, runId, audit);
+      if (erased.kind !== "erased" || erased.key === null) return erased;
+      const { key } = erased;
+      const others = all.filter((store) => store !== own);
+      await Promise.all(others.map((store) => store.namespaces.forgetKey(namespaceId, key)));
+      return erased;
+    },
   } satisfies AllShards["namespaces"]);
 }
 

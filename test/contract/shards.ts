@@ -19,6 +19,7 @@ import {
   newUuid,
   type Placed,
   pass,
+  permanent,
   place,
   renewSession,
   report,
@@ -219,6 +220,33 @@ export function describeShards(name: string, open: () => Promise<OpenedShards>):
         expect(await all.reads.findRun(namespaceId, { key: "order-1" })).toMatchObject({ runId });
         expect(await all.reads.findRun(namespaceId, { runId })).toMatchObject({ runId });
         expect(await all.reads.findRun(namespaceId, { key: "order-2" })).toBeNull();
+      });
+
+      test("an erased run goes with its key in every shard, and a run of another key stays", async () => {
+        const placed = await prepared();
+        const { namespaceId } = placed;
+        const reserve = async (number: number, key: string, runId: string) => {
+          const reserved = { namespaceId, key, digest: hex(32), keepMs: 60_000, runId };
+          const [holder] = await shardNo(number).transact({ name: "key" }, (tx) =>
+            tx.reserveKeys([reserved]),
+          );
+          return holder?.mine;
+        };
+        const run = await begin(placed, 1, { key: "order-1" });
+        const beside = await begin(placed, 0, { key: "order-2" });
+        await reserve(1, "order-1", run.ref.runId);
+        await reserve(0, "order-1", newUuid());
+        await reserve(0, "order-2", beside.ref.runId);
+        await pass(shardNo(1), run, report(await claimOne(shardNo(1), run), permanent));
+        const { runId } = run.ref;
+        expect(await all.namespaces.eraseRun(namespaceId, runId, null)).toMatchObject({
+          kind: "erased",
+          key: "order-1",
+        });
+        expect(await reserve(0, "order-1", newUuid())).toBe(true);
+        expect(await reserve(1, "order-1", newUuid())).toBe(true);
+        await home().namespaces.forgetKey(namespaceId, "order-2");
+        expect(await reserve(0, "order-2", newUuid())).toBe(false);
       });
 
       test("facts of runs of several shards come together", async () => {

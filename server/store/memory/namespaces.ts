@@ -68,6 +68,7 @@ export function createNamespaces(
       ),
     forgetRuns: (of) => run(() => forgetRuns(tables, now(), of)),
     eraseRun: (namespaceId, runId) => run(() => eraseRun(tables, namespaceId, runId)),
+    forgetKey: (namespaceId, key) => run(() => forgetKey(tables, namespaceId, key)),
     async forgetDefinitions(of) {
       // Runs of other shards may use them.
       if (!world.isOnly) return null;
@@ -127,7 +128,12 @@ function eraseRun(tables: Tables, namespaceId: number, runId: RunId): Erased {
   for (const row of tables.refusal.where("namespace", namespaceId))
     if (row.runId === runId) tables.refusal.removeRow(row);
   forgetRun(tables, run);
-  return { kind: "erased", workflow: run.workflow };
+  return { kind: "erased", workflow: run.workflow, key: run.key };
+}
+
+function forgetKey(tables: Tables, namespaceId: number, key: string): void {
+  const reserved = tables.idempotency.get(concurrencyKeyText({ namespaceId, key }));
+  if (reserved && !tables.run.get(reserved.runId)) tables.idempotency.removeRow(reserved);
 }
 
 /** The run itself, its parent, or a child of it, if it is open; null: none of them is. */

@@ -196,6 +196,9 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
         if (erased.kind !== "more") return erased;
       }
     },
+    async forgetKey(namespaceId, key) {
+      await query("forget_key", { namespace_id: namespaceId, key });
+    },
     async forgetDefinitions({ after, limit, keptMs }) {
       const asked = { after, limit, retention: keptMs };
       const [page] = await query<{ last: number; rows_read: number }>("forget_definitions", asked);
@@ -283,6 +286,7 @@ async function forgetFailureKeys(query: Query, { namespaceId, keptMs }: OldRuns)
 
 interface ErasedRow {
   workflow: string;
+  key: string | null;
   run_state: number;
   ended: boolean;
   parent_id: RunId | null;
@@ -311,9 +315,9 @@ async function eraseRun(
   await query("forget_failure_marks", about);
   await query("erase_traces", about);
   await query("forget_runs", ids);
-  const { workflow } = run;
+  const { workflow, key } = run;
   await recordAudit(query, audit && withDetails(audit, { workflow }));
-  return { kind: "erased", workflow };
+  return { kind: "erased", workflow, key };
 }
 
 /** What keeps the run from being erased; null: nothing. */

@@ -318,8 +318,8 @@ select max(p.mark) as last from page as p having count(*) > 0;
 -- Note: With `=` the planner may read another index of child runs while there are none.
 -- Result: One row; no row: the namespace has no such run. run_state, parent_state: codes. ended: the run has
 --   ended. parent_id: its parent, if that is open. child_id: a child that is open.
-select r.workflow, s.run_state, s.ended_at is not null as ended, p.parent_id, p.parent_state, c.child_id,
-  c.child_state
+select r.workflow, r.key, s.run_state, s.ended_at is not null as ended, p.parent_id, p.parent_state,
+  c.child_id, c.child_state
 from drover.run as r
 join drover.run_page as s on s.run_id = r.id and s.no = 0
 left join lateral (
@@ -411,6 +411,20 @@ where a.id = any (array(
     and e.subject between (:run_id::uuid)::text and (:run_id::uuid)::text
   order by e.namespace_id, e.subject_kind, e.subject
 ));
+
+-- name: forget_key
+-- Purpose: Deletes a key that is reserved for a run of another shard, and rows of the inbox with it.
+-- Params: :namespace_id integer, :key text.
+-- Plan: idempotency by key, run by key.
+-- Note: With `not exists` the planner may read all of run. Few rows are in inbox.
+with keys as (
+  delete from drover.idempotency as i
+  where i.namespace_id = :namespace_id::integer and i.key = :key::text
+    and (select true from drover.run as r where r.id = i.run_id) is not true
+)
+delete from drover.inbox as i
+using drover.namespace as n
+where n.id = :namespace_id::integer and i.namespace = n.name and i.key = :key::text;
 
 -- name: forget_failure_marks
 -- Purpose: Deletes the search keys of what failed in a run. They cannot be derived from what is stored of the
