@@ -116,6 +116,7 @@ export function createSchedule(
   keyPlaces: KeyPlaces,
 ): Schedule {
   const choose = createShardChoice(shards, options.placeOfKey);
+  const isOneShard = shards.all.length === 1;
   const submit = async (item: Item): Promise<Scheduled> => {
     await keyPlaces.keep(item);
     return choose(item).submit(item);
@@ -123,7 +124,7 @@ export function createSchedule(
   return Object.freeze({
     schedule: async (request) => submit(await createItemFinder(options)(request)),
     scheduleBatch: (requests) =>
-      scheduleBatch(createItemFinder(options), keyPlaces, choose, requests),
+      scheduleBatch(createItemFinder(options), keyPlaces, { choose, isOneShard }, requests),
     submit,
     idle: async () => void (await Promise.all(shards.all.map((one) => one.idle()))),
   } satisfies Schedule);
@@ -204,18 +205,22 @@ function batcherOfBatches(options: ScheduleOptions): Batches {
   });
 }
 
+interface ShardsToStartIn {
+  readonly choose: ShardChoice;
+  readonly isOneShard: boolean;
+}
+
 async function scheduleBatch(
   find: ItemFinder,
   keyPlaces: KeyPlaces,
-  choose: ShardChoice,
+  to: ShardsToStartIn,
   requests: readonly ScheduleRequest[],
 ): Promise<readonly BatchAnswer[]> {
   const found = await Promise.all(
     requests.map(async (request): Promise<Item | DroverError> => {
       try {
         const item = await find(request);
-        await keyPlaces.keep(item);
-        return item;
+        return (await keyPlaces.keep(item).then(noError, errorOfStore)) ?? item;
       } catch (error) {
         if (error instanceof DroverError && OF_ONE.has(error.reason)) return error;
         throw error;
@@ -223,16 +228,19 @@ async function scheduleBatch(
     }),
   );
   const items = found.filter((one): one is Item => !(one instanceof DroverError));
-  const results = await submitAll(choose, items);
+  const results = await submitAll(to, items);
   return found.map((one) => {
     if (one instanceof DroverError) return { kind: "refused", error: one };
     return batchAnswer(results.get(one));
   });
 }
 
-/** One transaction in each shard, one after the other. Runs without keys are in one shard. */
+/**
+ * One transaction in each shard. Runs without keys are in one shard. If one of several shards does
+ * not answer, that is the answer of its runs, and those of others begin.
+ */
 async function submitAll(
-  choose: ShardChoice,
+  { choose, isOneShard }: ShardsToStartIn,
   items: readonly Item[],
 ): Promise<ReadonlyMap<Item, ItemResult<Scheduled>>> {
   const keyless = items.find((item) => placingKey(item) === null);
@@ -241,17 +249,29 @@ async function submitAll(
     ofKeyless && placingKey(item) === null ? ofKeyless : choose(item),
   );
   const results = new Map<Item, ItemResult<Scheduled>>();
-  for (const [starts, part] of parts) {
-    const answers = await starts.submitBatch(part).catch(results.size > 0 ? partly : rethrow);
-    for (const [index, answer] of answers.entries()) {
-      const item = part[index];
-      if (item) results.set(item, answer);
-    }
-  }
+  await Promise.all(
+    [...parts].map(async ([starts, part]) => {
+      try {
+        const answers = await starts.submitBatch(part);
+        for (const [index, answer] of answers.entries()) {
+          const item = part[index];
+          if (item) results.set(item, answer);
+        }
+      } catch (cause) {
+        if (isOneShard) throw cause;
+        const error = errorOfStore(cause);
+        for (const item of part) results.set(item, { kind: "failed", error });
+      }
+    }),
+  );
   return results;
 }
 
-function rethrow(error: unknown): never {
+const noError = () => null;
+
+/** That a shard does not answer, or has too much to do. Throws any other error. */
+function errorOfStore(error: unknown): DroverError {
+  if (error instanceof DroverError && OF_STORE.has(error.reason)) return error;
   throw error;
 }
 
@@ -277,9 +297,9 @@ function partly(cause: unknown): never {
   );
 }
 
-/**
- * Errors of one run of a batch. Any other error is about the store, and so about the whole batch.
- */
+const OF_STORE: ReadonlySet<Reason> = new Set(["STORE_UNAVAILABLE", "OVERLOADED"]);
+
+/** Errors of one run of a batch. Any other error is about the store. */
 const OF_ONE: ReadonlySet<Reason> = new Set([
   ...(["INVALID_REQUEST", "WORKFLOW_NOT_FOUND", "NAMESPACE_LIMIT", "KEY_REUSED"] as const),
 ]);

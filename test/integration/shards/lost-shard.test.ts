@@ -16,7 +16,7 @@ import { type BlackholeProxy, startBlackholeProxy } from "../../support/blackhol
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
-import { chain, newAgent, schedule, success } from "../control-plane/fixture.ts";
+import { chain, newAgent, request, schedule, success } from "../control-plane/fixture.ts";
 
 let database: TestDatabase;
 let proxy: BlackholeProxy;
@@ -102,7 +102,16 @@ it("renews no lease of its tasks and those of all others, and goes on when it is
   const another = await begin("other", 0);
   expect((await one.take("other")).runId).toBe(another);
 
+  const batch = [0, 1, 0].map((shard) => request(plane, chain("third", 1), { key: keyIn(shard) }));
+  expect(await plane.scheduler.scheduleBatch(batch)).toMatchObject([
+    { kind: "scheduled", created: true },
+    { kind: "refused", error: { reason: "STORE_UNAVAILABLE" } },
+    { kind: "scheduled", created: true },
+  ]);
+
   proxy.open();
+  const again = await plane.scheduler.scheduleBatch(batch);
+  expect(again.map(({ kind }) => kind)).toEqual(["scheduled", "scheduled", "scheduled"]);
   const [, there] = held;
   if (!there) throw new Error("no task of the second shard");
   await until("its shard renews the lease", async () =>
