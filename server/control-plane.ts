@@ -84,9 +84,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const engines = world.shards.map((store, number) => engineOf(world, dispatch, store, number));
   const advance = routeEvents(engines.map((one) => one.advance));
   const schedule = scheduleOf(world, engines);
-  const cron = engines.map(({ occurrenceOptions }) => {
-    return { ...occurrenceOptions, beginElsewhere: schedule.submit };
-  });
+  const cron = engines.map(({ occurrenceOptions }) => occurrenceOptions);
   const occurrences = cron.map(createOccurrences);
   const supervisors = engines.map((engine, number) =>
     supervisorOf(world, engine, schedule, occurrences.of(number).beginDue),

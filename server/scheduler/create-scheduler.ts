@@ -4,7 +4,7 @@ import type { AllShards } from "../store/all-shards.ts";
 import type { Shards } from "../store/shards.ts";
 import type { Advance, AdvanceOptions } from "./advance.ts";
 import { createScheduleControl } from "./cron/schedule-control.ts";
-import type { OccurrenceOptions } from "./cron/wanted-occurrences.ts";
+import type { OccurrenceOptions } from "./cron/start-occurrences.ts";
 import {
   createCircuitControl,
   createQueueControl,

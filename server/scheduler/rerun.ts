@@ -13,9 +13,8 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDefinition, RunDetail } from "../store/reads.ts";
 import type { RunId } from "../store/store.ts";
 import { inputRefusal } from "./item-finder.ts";
-import type { ScheduleItem } from "./new-run.ts";
+import type { Scheduled, ScheduleItem } from "./new-run.ts";
 import type { Admit } from "./rate-limit.ts";
-import type { Scheduled } from "./schedule.ts";
 import type { Again, RerunRequest } from "./scheduler.ts";
 
 interface RerunOptions {

@@ -28,26 +28,27 @@ export type PlaceOfKey = (namespaceId: number, key: string) => number;
 export function createPlaceOfKey(partitions?: readonly number[]): PlaceOfKey {
   const places = partitions && [...new Set(partitions.map((one) => one % PARTITIONS_PER_REGION))];
   return (namespaceId, key) => {
-    const drawn = byteOf(`${namespaceId}/${besideSchedule(key)}`);
+    if (key.startsWith(BY_HAND)) return byteAt(key, BY_HAND.length + LAST_BYTE);
+    const drawn = byteOf(`${namespaceId}/${key.replace(BACKFILL, "schedule/")}`);
     return places ? (places[drawn % places.length] ?? 0) : drawn;
   };
 }
 
-/**
- * The runs of a backfill are where the runs of the calendar are, so that one transaction decides
- * which of the two begins an occurrence.
- */
-function besideSchedule(key: string): string {
-  const [, name, own] = BACKFILL_KEY.exec(key) ?? [];
-  if (own !== undefined) return besideSchedule(own);
-  return name === undefined ? key : `schedule/${name}`;
+// All runs of a schedule are in its shard, so that each is recorded in the transaction that begins
+// it, and one transaction decides whether the calendar or a backfill begins an occurrence.
+const BACKFILL = /^backfill\//;
+/** No caller can give such a key to a run: theirs have no control characters. */
+const BY_HAND = "\u0001trigger ";
+/** Of a UUID, in characters. */
+const LAST_BYTE = 34;
+
+/** The idempotency key of a run that a person starts by hand. */
+export function keyByHand(scheduleId: string, requestId: string): string {
+  return `${BY_HAND}${scheduleId} ${requestId}`;
 }
 
-const BACKFILL_KEY = /^backfill\/(\S+)(?: for (.*))?$/s;
-
-/** The concurrency key of a backfill. `own`: the key that runs of the calendar have by themselves. */
-export function backfillKey(schedule: string, own: string | null): string {
-  return `backfill/${schedule}${own === null ? "" : ` for ${own}`}`;
+function byteAt(text: string, at: number): number {
+  return Number.parseInt(text.slice(at, at + 2), 16);
 }
 
 /** FNV-1a over UTF-16, folded: keys that differ in one character are spread evenly. */

@@ -17,7 +17,7 @@ import {
 } from "../batching/batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model/model.ts";
-import { DroverError, failedOver, type Reason } from "../errors.ts";
+import { DroverError, failedOver } from "../errors.ts";
 import { ONLY_SHARD, partitionOf, type ShardNumber, shardOf } from "../store/partition.ts";
 import type { KnownPlans, Plans } from "../store/plans.ts";
 import type { Shards } from "../store/shards.ts";
@@ -27,14 +27,21 @@ import { commitAndPublish, type HandOver, slowAfterOf } from "./advance.ts";
 import { type BatchSize, batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
 import type { CommitSummary, Worked } from "./commit-summary.ts";
-import { createItemFinder, type ItemFinder } from "./item-finder.ts";
+import { createItemFinder } from "./item-finder.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import type { KeyPlaces } from "./key-places.ts";
-import { begin, type ScheduleItem, type StartedRun } from "./new-run.ts";
+import {
+  begin,
+  placingKey,
+  type Scheduled,
+  type ScheduleItem,
+  type StartedRun,
+} from "./new-run.ts";
 import { type KeyedRun, noPermit, openPermits, type PermitBudget } from "./permits.ts";
 import type { Admit } from "./rate-limit.ts";
 import { inPlace, newRunId, type PlaceOfKey } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
+import { scheduleBatch } from "./schedule-batch.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import type { TypicalDurations } from "./typical-durations.ts";
 
@@ -71,11 +78,6 @@ export interface ScheduleOptions {
   readonly placeOfKey: PlaceOfKey;
   /** Of all shards; left out: that of the store. */
   readonly incarnation?: () => number;
-}
-
-export interface Scheduled {
-  readonly runId: string;
-  readonly created: boolean;
 }
 
 type Item = ScheduleItem;
@@ -158,10 +160,6 @@ function placeOf(item: Item, placeOfKey: PlaceOfKey): number | null {
   return key === null ? null : placeOfKey(item.request.namespace.id, key);
 }
 
-function placingKey({ request: { concurrency }, reserved }: Item): string | null {
-  return concurrency?.key ?? reserved?.key ?? null;
-}
-
 function batcherOfCalls(options: ScheduleOptions): Batcher<Item, Scheduled> {
   return createBatcher<Item, Scheduled>({
     name: "schedule",
@@ -205,76 +203,6 @@ function batcherOfBatches(options: ScheduleOptions): Batches {
   });
 }
 
-interface ShardsToStartIn {
-  readonly choose: ShardChoice;
-  readonly isOneShard: boolean;
-}
-
-async function scheduleBatch(
-  find: ItemFinder,
-  keyPlaces: KeyPlaces,
-  to: ShardsToStartIn,
-  requests: readonly ScheduleRequest[],
-): Promise<readonly BatchAnswer[]> {
-  const found = await Promise.all(
-    requests.map(async (request): Promise<Item | DroverError> => {
-      try {
-        const item = await find(request);
-        return (await keyPlaces.keep(item).then(noError, errorOfStore)) ?? item;
-      } catch (error) {
-        if (error instanceof DroverError && OF_ONE.has(error.reason)) return error;
-        throw error;
-      }
-    }),
-  );
-  const items = found.filter((one): one is Item => !(one instanceof DroverError));
-  const results = await submitAll(to, items);
-  return found.map((one) => {
-    if (one instanceof DroverError) return { kind: "refused", error: one };
-    return batchAnswer(results.get(one));
-  });
-}
-
-/**
- * One transaction in each shard. Runs without keys are in one shard. If one of several shards does
- * not answer, that is the answer of its runs, and those of others begin.
- */
-async function submitAll(
-  { choose, isOneShard }: ShardsToStartIn,
-  items: readonly Item[],
-): Promise<ReadonlyMap<Item, ItemResult<Scheduled>>> {
-  const keyless = items.find((item) => placingKey(item) === null);
-  const ofKeyless = keyless && choose(keyless);
-  const parts = Map.groupBy(items, (item) =>
-    ofKeyless && placingKey(item) === null ? ofKeyless : choose(item),
-  );
-  const results = new Map<Item, ItemResult<Scheduled>>();
-  await Promise.all(
-    [...parts].map(async ([starts, part]) => {
-      try {
-        const answers = await starts.submitBatch(part);
-        for (const [index, answer] of answers.entries()) {
-          const item = part[index];
-          if (item) results.set(item, answer);
-        }
-      } catch (cause) {
-        if (isOneShard) throw cause;
-        const error = errorOfStore(cause);
-        for (const item of part) results.set(item, { kind: "failed", error });
-      }
-    }),
-  );
-  return results;
-}
-
-const noError = () => null;
-
-/** That a shard does not answer, or has too much to do. Throws any other error. */
-function errorOfStore(error: unknown): DroverError {
-  if (error instanceof DroverError && OF_STORE.has(error.reason)) return error;
-  throw error;
-}
-
 /** Items to be tried again are flushed once more: by then the first call of each key is settled. */
 async function flushAll(
   batches: Batches,
@@ -295,20 +223,6 @@ function partly(cause: unknown): never {
     "some runs of the batch have started, and the others could not: repeat it",
     { retryAfterMs: RETRY_MS, cause },
   );
-}
-
-const OF_STORE: ReadonlySet<Reason> = new Set(["STORE_UNAVAILABLE", "OVERLOADED"]);
-
-/** Errors of one run of a batch. Any other error is about the store. */
-const OF_ONE: ReadonlySet<Reason> = new Set([
-  ...(["INVALID_REQUEST", "WORKFLOW_NOT_FOUND", "NAMESPACE_LIMIT", "KEY_REUSED"] as const),
-]);
-
-function batchAnswer(result: ItemResult<Scheduled> | undefined): BatchAnswer {
-  if (result?.kind === "done") return { kind: "scheduled", ...result.result };
-  if (result?.kind === "failed" && result.error instanceof DroverError)
-    return { kind: "refused", error: result.error };
-  throw new Error("a run of a batch came back without an answer");
 }
 
 /** The items of one transaction, and what has been decided about them so far. */

@@ -16,7 +16,6 @@ import {
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { payloadField } from "../../server/api/calls/payload.ts";
-import { concurrencyMessage } from "../../server/api/run/convert-concurrency.ts";
 import type { Definition } from "../../server/core/definition/definition.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import type { Client } from "./client.ts";
@@ -111,22 +110,14 @@ const OVERLAPS: readonly OverlapPolicy[] = [
 function randomSpec({ process, namespace, world }: Client, workflow: string): ScheduleSpec {
   const { chance } = process;
   const expression = "* * * * *";
-  const offsetMs = chance.between(0, EVERY_MS - 1);
-  const offset = durationFromMs(offsetMs);
-  const isCron = chance.happens(0.2);
-  const overlap = chance.pick(OVERLAPS);
-  // They share it with other runs of the namespace. Not drawn: old seeds keep their histories.
-  const hasKey = overlap === OverlapPolicy.ALLOW_ALL && offsetMs % 2 === 0;
-  const key = `${canaryOf(world, namespace)}-key-0`;
-  if (hasKey) world.faults.count("schedule with a concurrency key");
+  const offset = durationFromMs(chance.between(0, EVERY_MS - 1));
   return create(ScheduleSpecSchema, {
     workflow,
     ...payloadField("input", json({ canary: canaryOf(world, namespace) })),
-    calendar: isCron
+    calendar: chance.happens(0.2)
       ? { case: "cron", value: { expression, timeZone: "Europe/Berlin" } }
       : { case: "interval", value: { every: durationFromMs(EVERY_MS), offset } },
-    overlap,
-    ...(hasKey && { concurrency: concurrencyMessage({ key, limit: 1, policy: "queue" }) }),
+    overlap: chance.pick(OVERLAPS),
     catchUp: durationFromMs(chance.happens(0.4) ? 10_000 : 3_600_000),
     jitter: durationFromMs(chance.happens(0.3) ? chance.between(100, 3_000) : 0),
   });

@@ -81,7 +81,6 @@ export const FAULT_KINDS = [
   "push repeated",
   "push forged",
   "schedule made",
-  "schedule with a concurrency key",
   "schedule paused",
   "schedule deleted",
   "schedule run now",

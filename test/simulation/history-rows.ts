@@ -5,7 +5,7 @@ import type { Definition } from "../../server/core/definition/definition.ts";
 import type { EpochMs, Outcome } from "../../server/core/model/attempt.ts";
 import type { EndKind, Reason, RunState, Step } from "../../server/core/model/model.ts";
 import type { Concurrency } from "../../server/core/model/permits.ts";
-import { SCHEDULE_LABEL } from "../../server/scheduler/cron/wanted-occurrences.ts";
+import { SCHEDULE_LABEL } from "../../server/scheduler/cron/start-occurrences.ts";
 import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
 import type {
   AttemptRecord,

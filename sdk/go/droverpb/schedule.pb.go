@@ -251,7 +251,8 @@ type ScheduleSpec struct {
 	// that a caller starts with the concurrency key `schedule/NAME` counts as a run of the schedule.
 	Overlap OverlapPolicy `protobuf:"varint,9,opt,name=overlap,proto3,enum=drover.v1.OverlapPolicy" json:"overlap,omitempty"`
 	// Concurrency key of each run, shared with runs from other sources. Only with the overlap policy
-	// ALLOW_ALL: the other policies use the concurrency key themselves.
+	// ALLOW_ALL: the other policies use the concurrency key themselves. In a store of several shards
+	// its key is `schedule/NAME`, which other runs may share.
 	Concurrency *Concurrency `protobuf:"bytes,10,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
 	// How late a time may be handled and still start its run, if no server could act before: 10 s to
 	// 366 d, default 1 h. Times that are later are recorded as missed, and a backfill can start their
@@ -1605,8 +1606,7 @@ type BackfillScheduleRequest struct {
 	// End of the range, excluded. Required, after `start_time` and not in the future.
 	EndTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=end_time,json=endTime,proto3" json:"end_time,omitempty"`
 	// Maximum number of runs of the backfill in progress at a time, the oldest times first; the
-	// others wait, PENDING, for the concurrency key `backfill/NAME`, or `backfill/NAME for KEY` if the
-	// schedule has a concurrency key of its own. 0 to 1,000; 0 means 1.
+	// others wait, PENDING, for the concurrency key `backfill/NAME`. 0 to 1,000; 0 means 1.
 	Concurrency int32 `protobuf:"varint,5,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
 	// Reports what the call would do, and starts nothing. Default false.
 	DryRun        bool `protobuf:"varint,6,opt,name=dry_run,json=dryRun,proto3" json:"dry_run,omitempty"`

@@ -15,30 +15,27 @@ import type { EpochMs } from "../../core/model/attempt.ts";
 import { DroverError } from "../../errors.ts";
 import { type Audit, withDetails } from "../../store/audit.ts";
 import { specText } from "../../store/definition-text.ts";
-import { partitionOf } from "../../store/partition.ts";
-import { runIdTime } from "../../store/run-head.ts";
+import { ONLY_SHARD, partitionOf } from "../../store/partition.ts";
 import { type ScheduleRecord, type ScheduleSpec, TRIGGER_SERIES } from "../../store/schedules.ts";
 import type { Shards } from "../../store/shards.ts";
 import type { Namespace, Tx } from "../../store/store.ts";
 import { NOTHING_WRITTEN } from "../../store/written.ts";
 import { randomUuid } from "../../uuid.ts";
+import { commitAndPublish } from "../advance.ts";
 import { createItemFinder } from "../item-finder.ts";
-import { backfillKey, inPlace, type PlaceOfKey } from "../run-id.ts";
-import type { Scheduled, ScheduleOptions } from "../schedule.ts";
+import type { Scheduled } from "../new-run.ts";
+import { inPlace, keyByHand, type PlaceOfKey } from "../run-id.ts";
+import type { ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
   beginOccurrences,
   concurrencyKeyOf,
   concurrencyOf,
+  type OccurrenceOptions,
   templateOf,
+  type Wanted,
   withoutRuns,
 } from "./start-occurrences.ts";
-import {
-  type Begun,
-  commitOccurrences,
-  type OccurrenceOptions,
-  type Wanted,
-} from "./wanted-occurrences.ts";
 
 const WAITS = { lockTimeoutMs: 1_000 };
 /** Occurrences of one page of a backfill. */
@@ -153,6 +150,7 @@ async function create(
   // The same schedule again succeeds, even if its workflow exists no more.
   const known = await store.schedules.find(namespace.id, name);
   if (known) return { created: same(known, spec) };
+  refuseKey(options, name, spec);
   await refuseWorkflow(options, namespace, spec);
   const id = inPlace(randomUuid(random), place);
   const next = await store.transact({ name: "create-schedule" }, async (tx) => {
@@ -176,6 +174,7 @@ async function update(
   audit: Audit,
 ): Promise<void> {
   await find(options, of);
+  refuseKey(options, of.name, spec);
   await refuseWorkflow(options, of.namespace, spec);
   await change(options, of, audit, async (tx, record) => {
     if (specText(record.spec) === specText(spec)) return "unchanged";
@@ -283,17 +282,6 @@ async function lockAsRead(tx: Tx, of: ScheduleName, read: ScheduleRecord): Promi
     );
 }
 
-/** What has begun in other shards is recorded, whatever has changed since. */
-async function lockFor(
-  tx: Tx,
-  of: ScheduleName,
-  read: ScheduleRecord,
-  begun: Begun,
-): Promise<void> {
-  if (begun.size === 0) await lockAsRead(tx, of, read);
-  else await lock(tx, of, read.id);
-}
-
 function same(known: ScheduleRecord, spec: ScheduleSpec): false {
   if (specText(known.spec) === specText(spec)) return false;
   throw new DroverError(
@@ -301,6 +289,25 @@ function same(known: ScheduleRecord, spec: ScheduleSpec): false {
     `there is a schedule "${known.name}" with another definition: update it, or use another name`,
     { metadata: { name: known.name } },
   );
+}
+
+/**
+ * The runs of a schedule begin in its own shard, in the transaction that records them. A key that
+ * leads to another shard would tear the two apart.
+ */
+function refuseKey(
+  { shard = ONLY_SHARD }: Pick<ScheduleOptions, "shard">,
+  name: string,
+  { concurrency }: ScheduleSpec,
+): void {
+  const own = concurrencyKeyOf(name);
+  if (shard.count === 1 || concurrency === null || concurrency.key === own) return;
+  const message =
+    `"${concurrency.key}" may lead to another shard than the schedule: ` +
+    `in a store of several shards use "${own}", also for the other runs that share it`;
+  throw new DroverError("INVALID_REQUEST", `spec.concurrency.key: ${message}`, {
+    fields: [{ path: "spec.concurrency.key", message }],
+  });
 }
 
 function refuseCalendar({ calendar }: ScheduleSpec, now: EpochMs): void {
@@ -340,7 +347,7 @@ function placedBy(
 }
 
 async function trigger(
-  options: OccurrenceOptions,
+  options: ScheduleOptions,
   of: ScheduleName,
   requestId: string,
   audit: Audit,
@@ -348,15 +355,12 @@ async function trigger(
   const record = await find(options, of);
   const { id, name } = record;
   const template = await templateOf(createItemFinder(options), record);
-  // No caller can give this key to a run: such keys have no control characters.
-  const key = `\u0001trigger ${id} ${requestId}`;
-  const committed = await commitOccurrences(
+  const committed = await commitAndPublish(
     options,
     { name: "trigger-schedule", ...WAITS },
-    async (tx, begun) => {
-      await lockFor(tx, of, record, begun);
-      const runId = begun.get(key)?.run?.runId ?? null;
-      const nominalTime = await freeTime(tx, id, runId);
+    async (tx) => {
+      await lockAsRead(tx, of, record);
+      const nominalTime = await freeTime(tx, id);
       const wanted: Wanted = {
         record,
         template,
@@ -366,9 +370,9 @@ async function trigger(
         key: { scheduleId: id, series: TRIGGER_SERIES, nominalTime },
         text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
-        reserved: { key, name: `request "${requestId}"` },
+        reserved: { key: keyByHand(id, requestId), name: `request "${requestId}"` },
       };
-      const started = await beginOccurrences(options, tx, [wanted], begun);
+      const started = await beginOccurrences(options, tx, [wanted]);
       const run = started.runs[0];
       const error = started.errors[0];
       if (error) throw error;
@@ -381,20 +385,16 @@ async function trigger(
   throw new Error(`the schedule ${name} was triggered and has no run`);
 }
 
-/**
- * Two requests in the same millisecond are two occurrences. A run that has begun in another shard
- * has its occurrence at the time of its beginning: a repeated request finds it there.
- */
-async function freeTime(tx: Tx, scheduleId: string, runId: string | null): Promise<number> {
-  const from = runId === null ? tx.now : runIdTime(runId);
-  for (let nominalTime = from; ; nominalTime++) {
-    const [taken] = await tx.loadOccurrences([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
-    if (!taken || (runId !== null && taken.runId === runId)) return nominalTime;
+/** Two requests in the same millisecond are two occurrences. */
+async function freeTime(tx: Tx, scheduleId: string): Promise<number> {
+  for (let nominalTime = tx.now; ; nominalTime++) {
+    const taken = await tx.loadOccurrences([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
+    if (taken.length === 0) return nominalTime;
   }
 }
 
 async function backfill(
-  options: OccurrenceOptions,
+  options: ScheduleOptions,
   request: BackfillRequest,
   audit: Audit,
 ): Promise<Backfilled> {
@@ -402,7 +402,6 @@ async function backfill(
   const record = await find(options, request);
   const { id: scheduleId, name, series, spec } = record;
   const template = await templateOf(createItemFinder(options), record);
-  const key = backfillKey(name, spec.concurrency?.key ?? null);
   // This may take a while, so it is done before the lock.
   const { page, next, count } = timesBetween(calendarTimesOf(spec.calendar), from, until);
   const wanted = page.map(
@@ -415,18 +414,15 @@ async function backfill(
       reserved: null,
       key: { scheduleId, series, nominalTime },
       text: nominalTimeText(spec.calendar, nominalTime),
-      concurrency: { key, limit, policy: "queue" },
+      concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
     }),
   );
-  const use = { name: "backfill", ...WAITS };
-  const committed = await commitOccurrences(options, use, async (tx, begun) => {
-    await lockFor(tx, request, record, begun);
+  const committed = await commitAndPublish(options, { name: "backfill", ...WAITS }, async (tx) => {
+    await lockAsRead(tx, request, record);
     refuseFuture(until, tx.now);
-    if (dryRun) {
-      const occurrences = await seen(tx, wanted);
-      return { ...NOTHING_WRITTEN, records: [], started: [], occurrences, elsewhere: [] };
-    }
-    const { rows, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted, begun);
+    if (dryRun)
+      return { ...NOTHING_WRITTEN, records: [], started: [], occurrences: await seen(tx, wanted) };
+    const { rows, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted);
     if (rows.length > 0) await tx.writeOccurrences(rows);
     const occurrences = wanted.map(({ at, text }, place): BackfillTime => {
       const run = runs[place];

@@ -7,10 +7,6 @@
 //                → in time: started · overlapped · refused, in the order of their times
 //                → the next time is set
 //
-// If the concurrency key of the run belongs to another shard, the run begins there, between two
-// such transactions: the first one decides that it is due, and the second one records it. A key of
-// the occurrence makes that begin one run, however often it is repeated.
-//
 // An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
 // contains the epoch.
 
@@ -21,6 +17,8 @@ import type { Concurrency } from "../../core/model/permits.ts";
 import { DroverError } from "../../errors.ts";
 import {
   markSeries,
+  type OccurrenceCause,
+  type OccurrenceKey,
   type Occurrence as OccurrenceRow,
   type ScheduleRecord,
   type ScheduleRef,
@@ -36,24 +34,15 @@ import { createItemFinder, type ItemFinder } from "../item-finder.ts";
 import type { ScheduleItem } from "../new-run.ts";
 import { accept, type ScheduleOptions } from "../schedule.ts";
 import { calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
-import {
-  type Begun,
-  beginElsewhere,
-  idOf,
-  isElsewhere,
-  itemOf,
-  nameOf,
-  type OccurrenceOptions,
-  type OccurrenceResult,
-  type Template,
-  type Wanted,
-} from "./wanted-occurrences.ts";
 
 const FULL_AT = 100;
 const ITEMS_MAX = 100;
 const LOCK_WAIT_MS = 1_000;
 /** Batches of events use the writer numbers before it. */
 const WRITER_NUMBER = 2;
+
+export const SCHEDULE_LABEL = "drover.schedule";
+const NOMINAL_TIME_LABEL = "drover.nominal_time";
 
 type OccurrenceAnswer =
   /** `handled`: how many occurrences were handled, without missed ones. */
@@ -70,6 +59,11 @@ export interface Occurrences {
   idle(): Promise<void>;
 }
 
+export interface OccurrenceOptions extends ScheduleOptions {
+  /** A next time was set: a timer scan may have to run sooner. */
+  readonly announce: (dueAt: EpochMs) => void;
+}
+
 export function createOccurrences(options: OccurrenceOptions): Occurrences {
   const batcher = createBatcher<Item, OccurrenceAnswer>({
     name: "occurrences",
@@ -84,20 +78,11 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
       const ids = items.map(({ schedule }) => schedule.id);
       const templates = await templatesOf(options, await options.store.schedules.byId(ids));
       const use = { name: "occurrences", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
-      const flush = async (some: readonly Item[], begun: BegunElsewhere): Promise<Flushed> => {
-        const committed = await commitAndPublish(options, use, (tx) =>
-          occurDue({ options, templates, wait, begun }, tx, some),
-        );
-        if (committed.nextAt !== null) options.announce(committed.nextAt);
-        return committed;
-      };
-      const first = await flush(items, NOTHING_BEGUN);
-      if (first.elsewhere.length === 0) return first.results;
-      const left = items.filter(({ schedule }) => first.due.has(schedule.id));
-      const begun = await beginElsewhere(options, first.elsewhere);
-      const second = await flush(left, { runs: begun, wanted: first.elsewhere, due: first.due });
-      const results = new Map(left.map((item, place) => [item, second.results[place]]));
-      return items.flatMap((item, place) => results.get(item) ?? first.results[place] ?? []);
+      const committed = await commitAndPublish(options, use, (tx) =>
+        occurDue({ options, templates, wait }, tx, items),
+      );
+      if (committed.nextAt !== null) options.announce(committed.nextAt);
+      return committed.results;
     },
   });
   return Object.freeze({
@@ -105,6 +90,12 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
       batcher.submitOwn({ schedule, actor }),
     idle: () => batcher.idle(),
   });
+}
+
+/** What each run of a schedule begins with, by the present state of the workflow. */
+export interface Template {
+  readonly revision: number;
+  readonly begins: ScheduleItem | DroverError;
 }
 
 async function templatesOf(
@@ -144,29 +135,8 @@ export async function templateOf(
   }
 }
 
-/** What the transaction before has found due, and what has begun of it in other shards. */
-interface BegunElsewhere {
-  readonly runs: Begun;
-  readonly wanted: readonly Wanted[];
-  /** By schedule. */
-  readonly due: ReadonlyMap<string, FoundDue>;
-}
-
-interface FoundDue {
-  readonly revision: number;
-  readonly next: ScheduleRecord["next"];
-  readonly due: DueTimes | null;
-}
-
-const NOTHING_BEGUN: BegunElsewhere = Object.freeze({
-  runs: new Map(),
-  wanted: [],
-  due: new Map(),
-});
-
 interface Batch {
-  readonly options: OccurrenceOptions;
-  readonly begun: BegunElsewhere;
+  readonly options: ScheduleOptions;
   readonly templates: ReadonlyMap<string, Template>;
   readonly wait: boolean;
 }
@@ -175,14 +145,10 @@ interface Flushed extends Worked {
   readonly results: readonly ItemResult<OccurrenceAnswer>[];
   /** The earliest of the next times. */
   readonly nextAt: EpochMs | null;
-  /** What has to begin in other shards first. */
-  readonly elsewhere: readonly Wanted[];
-  /** Of the schedules of these. */
-  readonly due: ReadonlyMap<string, FoundDue>;
 }
 
 async function occurDue(
-  { options, templates, wait, begun }: Batch,
+  { options, templates, wait }: Batch,
   tx: Tx,
   items: readonly Item[],
 ): Promise<Flushed> {
@@ -196,31 +162,15 @@ async function occurDue(
     const item = asked.get(record.id);
     // The schedule was changed since it was read: it is read again.
     if (!item || template?.revision !== record.revision) return [];
-    const due = foundBefore(record, begun.due.get(record.id)) ?? dueOf(record, tx.now);
-    return [{ record, template, actor: item.actor, due }];
+    return [{ record, template, actor: item.actor, due: dueOf(record, tx.now) }];
   });
-  // A person may have changed the schedule since, or another owner has recorded it.
-  const changed = new Set(
-    locked.flatMap((record) => (foundBefore(record, begun.due.get(record.id)) ? [] : [record.id])),
+  const worked = await handleAll(options, tx, ready);
+  const handled = new Map(
+    ready.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0]),
   );
-  const begunBefore = begun.wanted.filter(({ record }) => changed.has(record.id));
-  const { elsewhere, ...worked } = await handleAll(options, tx, { ready, begunBefore }, begun.runs);
-  const postponed = new Set(elsewhere.map(({ record }) => record.id));
-  const done = ready.filter(({ record }) => !postponed.has(record.id));
-  const handled = new Map<string, number>([
-    ...done.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0] as const),
-    // They stay due.
-    ...[...postponed].map((id) => [id, 0] as const),
-  ]);
-  const toCome = done.flatMap(({ due }) => due?.next?.wakeAt ?? []);
+  const toCome = ready.flatMap(({ due }) => due?.next?.wakeAt ?? []);
   return {
     ...worked,
-    elsewhere,
-    due: new Map(
-      ready.flatMap(({ record: { id, revision, next }, due }) =>
-        postponed.has(id) ? [[id, { revision, next, due }] as const] : [],
-      ),
-    ),
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
     results: items.map((item): ItemResult<OccurrenceAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
@@ -247,24 +197,7 @@ function dueOf({ id, spec, pause, next }: ScheduleRecord, now: EpochMs): DueTime
   return dueTimes({ times: calendarTimesOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
 }
 
-/** The times may count as missed by now, and their runs have begun. */
-function foundBefore(
-  { revision, next }: ScheduleRecord,
-  before: FoundDue | undefined,
-): DueTimes | null {
-  if (before?.revision !== revision || before.next?.nominalTime !== next?.nominalTime) return null;
-  return before.due;
-}
-
-async function handleAll(
-  options: OccurrenceOptions,
-  tx: Tx,
-  {
-    ready: all,
-    begunBefore,
-  }: { readonly ready: readonly Ready[]; readonly begunBefore: readonly Wanted[] },
-  begun: Begun,
-): Promise<Worked & Pick<StartedOccurrences, "elsewhere">> {
+async function handleAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {
   const wanted = all.flatMap(({ record, template, actor, due }) =>
     (due?.occurrences ?? []).map(
       ({ nominalTime, at }): Wanted => ({
@@ -280,28 +213,15 @@ async function handleAll(
       }),
     ),
   );
-  const { rows, ...worked } = await beginOccurrences(
-    options,
-    tx,
-    uniqueOf([...wanted, ...begunBefore]),
-    begun,
-  );
-  const postponed = new Set(worked.elsewhere.map(({ record }) => record.id));
-  const done = all.filter(({ record }) => !postponed.has(record.id));
-  const missed = done.flatMap(({ record, actor, due }): OccurrenceRow[] => {
+  const missed = all.flatMap(({ record, actor, due }): OccurrenceRow[] => {
     if (!due?.missed) return [];
     return [withoutRuns(record, due.missed, "missed", actor)];
   });
-  const known = new Set(begunBefore.map(({ key }) => nameOf(key)));
-  const own = rows.filter((row) => !postponed.has(row.scheduleId) || known.has(nameOf(row)));
-  if (own.length + missed.length > 0) await tx.writeOccurrences([...missed, ...own]);
-  const moves = done.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+  const { rows, ...worked } = await beginOccurrences(options, tx, wanted);
+  if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);
+  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);
   return worked;
-}
-
-function uniqueOf(all: readonly Wanted[]): readonly Wanted[] {
-  return [...new Map(all.map((one) => [nameOf(one.key), one])).values()];
 }
 
 /** One row for all times of a schedule that got no run, as the first of them. */
@@ -325,6 +245,20 @@ export function withoutRuns(
   };
 }
 
+/** An occurrence of a locked schedule that is to get a run. */
+export interface Wanted {
+  readonly record: ScheduleRecord;
+  readonly template: Template;
+  readonly key: OccurrenceKey;
+  readonly at: EpochMs;
+  /** Its name for people and in the labels of its run. */
+  readonly text: string;
+  readonly cause: OccurrenceCause;
+  readonly concurrency: Concurrency | null;
+  readonly reserved: ScheduleItem["reserved"];
+  readonly actor: SupervisorActor | null;
+}
+
 interface StartedOccurrences extends Worked {
   /** What is to be written: one for each that had no run. */
   readonly rows: readonly OccurrenceRow[];
@@ -332,23 +266,18 @@ interface StartedOccurrences extends Worked {
   readonly runs: readonly ({ readonly runId: string; readonly created: boolean } | null)[];
   /** By the index in `wanted`: why there is no run. */
   readonly errors: readonly (DroverError | null)[];
-  /** Those whose runs have to begin in another shard first: nothing was done for them. */
-  readonly elsewhere: readonly Wanted[];
 }
 
 /** Begins the runs of occurrences that have none yet. */
 export async function beginOccurrences(
-  options: OccurrenceOptions,
+  options: ScheduleOptions,
   tx: Tx,
   wanted: readonly Wanted[],
-  begun: Begun,
 ): Promise<StartedOccurrences> {
   const known = await tx.loadOccurrences(wanted.map(({ key }) => key));
   const runOf = new Map(known.map((occurrence) => [nameOf(occurrence), occurrence.runId]));
   const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
-  const foreign = new Set(open.filter((one) => isElsewhere(options, one)));
-  const elsewhere = [...foreign].filter((one) => !begun.has(idOf(one)));
-  const items = open.flatMap((one) => (foreign.has(one) ? [] : (itemOf(one) ?? [])));
+  const items = open.flatMap((one) => itemOf(one) ?? []);
   const { results, ...accepted } = await acceptAny(options, tx, items);
   const resultsOf = new Map(items.map(({ of }, place) => [of, results[place]]));
   const answers = wanted.map((one): OccurrenceResult => {
@@ -356,7 +285,6 @@ export async function beginOccurrences(
     if (runId) return { run: { runId, created: false }, error: null };
     if (one.template.begins instanceof DroverError)
       return { run: null, error: one.template.begins };
-    if (foreign.has(one)) return begun.get(idOf(one)) ?? { run: null, error: null };
     const result = resultsOf.get(one);
     if (result?.kind === "done") return { run: result.result, error: null };
     if (result?.kind === "failed" && result.error instanceof DroverError)
@@ -369,10 +297,8 @@ export async function beginOccurrences(
   const rows = wanted.flatMap((one, place): OccurrenceRow[] => {
     const result = answers[place];
     if (!result || runOf.get(nameOf(one.key))) return [];
-    if (foreign.has(one) && !begun.has(idOf(one))) return [];
-    // The run of a repeated request has its occurrence already, in the same transaction. One that
-    // has begun elsewhere may have been left without.
-    if (result.run && !result.run.created && !foreign.has(one)) return [];
+    // The run of a repeated request has its occurrence already.
+    if (result.run && !result.run.created) return [];
     return [occurrenceOf(one, result)];
   });
   return {
@@ -380,9 +306,37 @@ export async function beginOccurrences(
     rows,
     runs: answers.map(({ run }) => run),
     errors: answers.map(({ error }) => error),
-    elsewhere,
   };
 }
+
+interface OccurrenceResult {
+  readonly run: { readonly runId: string; readonly created: boolean } | null;
+  readonly error: DroverError | null;
+}
+
+function nameOf({ scheduleId, series, nominalTime }: OccurrenceKey): string {
+  return `${scheduleId}/${series}/${nominalTime}`;
+}
+
+interface WantedItem extends ScheduleItem {
+  readonly of: Wanted;
+}
+
+function itemOf(wanted: Wanted): WantedItem | null {
+  const { template, record, text, concurrency, reserved } = wanted;
+  if (template.begins instanceof DroverError) return null;
+  const { request } = template.begins;
+  const labels = { ...request.labels, [SCHEDULE_LABEL]: record.name, [NOMINAL_TIME_LABEL]: text };
+  return {
+    ...template.begins,
+    of: wanted,
+    reserved,
+    request: { ...request, labels, concurrency, digest: NO_DIGEST },
+  };
+}
+
+/** Requests of a schedule need no digest: their key identifies them completely. */
+const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
   if (items.length === 0) return { ...NOTHING_WRITTEN, records: [], started: [], results: [] };

@@ -174,15 +174,7 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
       return limited;
     },
     countStorage: (everyMs) => countStorage(query, everyMs),
-    async retained() {
-      const rows = await query<{ id: number; retention_ms: number }>(
-        "namespaces_with_retention",
-        {},
-      );
-      return rows.map(({ id: namespaceId, retention_ms: retentionMs }) => {
-        return { namespaceId, retentionMs };
-      });
-    },
+    retained: () => retained(query),
     async forgetRuns(of) {
       const page = await transact({}, (transaction) => forgetRuns(transaction.query, of));
       if (!page.more) await forgetFailureKeys(query, of);
@@ -205,6 +197,13 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
       return page && page.rows_read === limit ? page.last : null;
     },
   } satisfies Namespaces);
+}
+
+async function retained(query: Query): ReturnType<Namespaces["retained"]> {
+  const rows = await query<{ id: number; retention_ms: number }>("namespaces_with_retention", {});
+  return rows.map(({ id: namespaceId, retention_ms: retentionMs }) => {
+    return { namespaceId, retentionMs };
+  });
 }
 
 /** At most so many blocks of each table are read, and all rows of a smaller table. */

@@ -27,7 +27,7 @@ import {
   createScheduleControl,
   type ScheduleControl,
 } from "../../../server/scheduler/cron/schedule-control.ts";
-import type { OccurrenceOptions } from "../../../server/scheduler/cron/wanted-occurrences.ts";
+import type { OccurrenceOptions } from "../../../server/scheduler/cron/start-occurrences.ts";
 import { createPlaceOfKey } from "../../../server/scheduler/run-id.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import type { Lists } from "../../../server/store/lists.ts";

@@ -51,14 +51,14 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "occurrence started twice at take-over",
     file: "scheduler/cron/start-occurrences.ts",
-    find: `  if (own.length + missed.length > 0) await tx.writeOccurrences([...missed, ...own]);
-  const moves = done.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+    find: `  if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);
+  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);`,
-    replace: `  const moves = done.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
+    replace: `  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   void options.store
     .transact({ name: "move-on" }, async (later) => {
       await later.lockSchedules(moves.map(({ id }) => id), true);
-      await later.writeOccurrences([...missed, ...own]);
+      await later.writeOccurrences([...missed, ...rows]);
       await later.moveSchedules(moves);
     })
     .catch(() => undefined);`,
@@ -81,7 +81,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "time without an occurrence",
     file: "scheduler/cron/start-occurrences.ts",
-    find: "if (own.length + missed.length > 0) await tx.writeOccurrences([...missed, ...own]);",
+    find: "if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);",
     replace: "if (missed.length > 0) await tx.writeOccurrences(missed);",
     why: "a backfill begins a second run of an occurrence that has one",
   },

@@ -115,7 +115,8 @@ export type ScheduleSpec = Message<"drover.v1.ScheduleSpec"> & {
 
   /**
    * Concurrency key of each run, shared with runs from other sources. Only with the overlap policy
-   * ALLOW_ALL: the other policies use the concurrency key themselves.
+   * ALLOW_ALL: the other policies use the concurrency key themselves. In a store of several shards
+   * its key is `schedule/NAME`, which other runs may share.
    *
    * @generated from field: drover.v1.Concurrency concurrency = 10;
    */
@@ -825,8 +826,7 @@ export type BackfillScheduleRequest = Message<"drover.v1.BackfillScheduleRequest
 
   /**
    * Maximum number of runs of the backfill in progress at a time, the oldest times first; the
-   * others wait, PENDING, for the concurrency key `backfill/NAME`, or `backfill/NAME for KEY` if the
-   * schedule has a concurrency key of its own. 0 to 1,000; 0 means 1.
+   * others wait, PENDING, for the concurrency key `backfill/NAME`. 0 to 1,000; 0 means 1.
    *
    * @generated from field: int32 concurrency = 5;
    */
