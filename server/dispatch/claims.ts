@@ -32,7 +32,7 @@ const ASKED_MAX = LANE_ROWS_MAX + 1;
 
 export type Claims = HandOver & Pick<LaneScans, "scan" | "idle">;
 
-interface ForgettableClaims extends Claims {
+export interface ForgettableClaims extends Claims {
   /** The database has another incarnation: known runs may be gone. */
   forget(): void;
 }

@@ -1,32 +1,54 @@
 // What begins and moves the runs of one shard, and hands out their tasks.
-import { createSubject } from "../background/subject.ts";
+import { createSubject, type Subject } from "../background/subject.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
-import { createClaims } from "../dispatch/claims.ts";
+import { createClaims, type ForgettableClaims } from "../dispatch/claims.ts";
 import type { UndeliveredLease } from "../dispatch/task-delivery.ts";
-import { createWatermarks } from "../dispatch/watermarks.ts";
-import { type AdvanceOptions, createAdvance } from "../scheduler/advance.ts";
+import { createWatermarks, type Watermarks } from "../dispatch/watermarks.ts";
+import { type Advance, type AdvanceOptions, createAdvance } from "../scheduler/advance.ts";
 import type { CommitSummary } from "../scheduler/commit-summary.ts";
+import type { OccurrenceOptions } from "../scheduler/cron/start-occurrences.ts";
 import { createKeyPlaces } from "../scheduler/key-places.ts";
 import { newRunId } from "../scheduler/run-id.ts";
 import {
   createRunStarts,
   createSchedule,
   KEY_RETENTION_MS,
+  type RunStarts,
   type Schedule,
 } from "../scheduler/schedule.ts";
+import type { ShardNumber } from "../store/partition.ts";
 import type { Shards } from "../store/shards.ts";
 import type { EngineStore, Tx } from "../store/store.ts";
 import type { DispatchParts, World } from "./process-parts.ts";
 
 /** What parts of one shard publish for parts that are created after them. */
-function createSubjects() {
+interface Subjects {
+  readonly commits: Subject<CommitSummary>;
+  readonly undelivered: Subject<UndeliveredLease>;
+  /** Times at which something will be due in our partitions. */
+  readonly dueTimes: Subject<EpochMs>;
+  readonly takenPartitions: Subject<readonly number[]>;
+}
+
+function createSubjects(): Subjects {
   return {
-    commits: createSubject<CommitSummary>(),
-    undelivered: createSubject<UndeliveredLease>(),
-    /** Times at which something will be due in our partitions. */
-    dueTimes: createSubject<EpochMs>(),
-    takenPartitions: createSubject<readonly number[]>(),
+    commits: createSubject(),
+    undelivered: createSubject(),
+    dueTimes: createSubject(),
+    takenPartitions: createSubject(),
   };
+}
+
+export interface Engine {
+  readonly store: EngineStore;
+  readonly shard: ShardNumber;
+  readonly subjects: Subjects;
+  readonly watermarks: Watermarks;
+  readonly claims: ForgettableClaims;
+  readonly shared: AdvanceOptions & Pick<World, "plans">;
+  readonly occurrenceOptions: OccurrenceOptions;
+  readonly advance: Advance;
+  readonly starts: RunStarts;
 }
 
 /** What begins and moves the runs of a shard, and hands out their tasks. */
@@ -35,7 +57,7 @@ export function engineOf(
   dispatch: DispatchParts,
   store: EngineStore,
   number: number,
-) {
+): Engine {
   const { options, plans, typical, traces, rateLimit, shards, placeOfKey, onError } = world;
   const { clock, random, isRetryable, measures, waitingMax, spans } = options;
   const { incarnation } = options.store;
@@ -97,8 +119,6 @@ export function engineOf(
     }),
   };
 }
-
-export type Engine = ReturnType<typeof engineOf>;
 
 /** The state of circuits is in one shard, whose database decides which task is a probe. */
 function probesAt(home: EngineStore): Tx["takeProbes"] {

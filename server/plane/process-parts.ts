@@ -1,11 +1,16 @@
 // What a process has once, however many shards its store has.
 import { failuresOf, rateLimitOf } from "../background/background.ts";
-import { createSubject } from "../background/subject.ts";
+import { createSubject, type Subject } from "../background/subject.ts";
 import { SUPERVISOR_DEFAULTS } from "../config.ts";
 import { createAdmission } from "../dispatch/admission.ts";
 import { createAgentRegistry } from "../dispatch/agent-registry.ts";
 import { createAttemptCounter } from "../dispatch/attempt-counts.ts";
-import { createLanes, createVersionLanes } from "../dispatch/lanes.ts";
+import {
+  createLanes,
+  createVersionLanes,
+  type KnownLanes,
+  type VersionLanes,
+} from "../dispatch/lanes.ts";
 import { createOutcomeCounts } from "../dispatch/outcome-counts.ts";
 import { createWaiters } from "../dispatch/waiters.ts";
 import { evaluatorOf } from "../expressions/evaluator.ts";
@@ -56,8 +61,22 @@ function changingAtHome(store: EngineStore, home: EngineStore): EngineStore {
   return store === home ? store : { ...store, lanes: home.lanes };
 }
 
+export interface DispatchParts {
+  readonly waiters: ReturnType<typeof createWaiters>;
+  readonly admission: ReturnType<typeof createAdmission>;
+  readonly versions: VersionLanes;
+  readonly lanes: KnownLanes;
+  readonly runWatchers: ReturnType<typeof createRunWatchers>;
+  readonly outcomeCounts: ReturnType<typeof createOutcomeCounts>;
+  readonly attemptCounter: ReturnType<typeof createAttemptCounter>;
+  readonly agentRegistry: ReturnType<typeof createAgentRegistry>;
+  readonly nextBatch: ReturnType<typeof countBatches>;
+  /** A queue has reached a limit. */
+  readonly fullQueues: Subject<void>;
+}
+
 /** Polls that wait, and what the process knows of those who poll. Shared by all shards. */
-export function dispatchOf({ options: { clock }, shards }: World) {
+export function dispatchOf({ options: { clock }, shards }: World): DispatchParts {
   const versions = createVersionLanes();
   return {
     waiters: createWaiters(),
@@ -69,12 +88,9 @@ export function dispatchOf({ options: { clock }, shards }: World) {
     attemptCounter: createAttemptCounter(clock),
     agentRegistry: createAgentRegistry(clock),
     nextBatch: countBatches(),
-    /** A queue has reached a limit. */
-    fullQueues: createSubject<void>(),
+    fullQueues: createSubject(),
   };
 }
-
-export type DispatchParts = ReturnType<typeof dispatchOf>;
 
 /** undefined: neither a receiver of traces nor the log wants spans. */
 function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tracing | undefined {

@@ -83,7 +83,7 @@ export interface ScheduleOptions {
 type Item = ScheduleItem;
 
 /** Begins the runs of one shard. */
-interface RunStarts {
+export interface RunStarts {
   submit(item: ScheduleItem): Promise<Scheduled>;
   /** In one transaction; in several if it begins too much. */
   submitBatch(items: readonly ScheduleItem[]): Promise<readonly ItemResult<Scheduled>[]>;

@@ -55,8 +55,8 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 _WAIT = 30.0
-# After this time, in seconds, a start that is sent alone counts as a call under way no more. It may be
-# repeated for long, as its shard does not answer, and would keep back the starts of others.
+# After this time, in seconds, a start that is sent alone counts as a call under way no more. It may
+# be repeated for long, as its shard does not answer, and would keep back the starts of others.
 _YIELDS_AFTER = 1.0
 # Minimum time from one call to the next, in seconds.
 _SPACING = 0.1
