@@ -28,16 +28,19 @@ const LONG = [
   "test/e2e/{examples,how-to}/*.test.ts",
 ];
 
+/** Citus plans each statement anew. */
+const SLOWER = process.env.DROVER_CITUS === undefined ? 1 : 5;
+
 /** Of every project: a project takes nothing over from the root but what its setup provides. */
 const common = {
   environment: "node",
   // Processes, not threads: tests send signals and end in their own time.
   pool: "forks",
   // It ends a test that hangs. On a busy machine one that starts twenty processes takes 30 s.
-  testTimeout: 120_000,
+  testTimeout: 120_000 * SLOWER,
   // A condition is waited for, not timed: a second, the default, is chance on a busy machine.
-  expect: { poll: { timeout: 15_000 } },
-  hookTimeout: 120_000,
+  expect: { poll: { timeout: 15_000 * SLOWER } },
+  hookTimeout: 120_000 * SLOWER,
 } as const;
 
 export default defineConfig({

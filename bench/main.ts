@@ -22,6 +22,7 @@ import { list } from "./profiles/list.ts";
 import { peers } from "./profiles/peers.ts";
 import { recovery } from "./profiles/recovery.ts";
 import { servers } from "./profiles/servers.ts";
+import { shards } from "./profiles/shards.ts";
 import { snapshot } from "./profiles/snapshot.ts";
 import { stagesOf } from "./stages.ts";
 import { profileServers } from "./world.ts";
@@ -41,6 +42,7 @@ const PROFILES: Readonly<Record<string, Profile>> = {
   peers,
   recovery,
   servers,
+  shards,
   snapshot,
 };
 

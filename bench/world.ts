@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { createEmbeddedPostgres } from "../dev-postgres/postgres.ts";
+import { migrate } from "../server/store/postgres/migrate.ts";
 import { MIGRATIONS } from "../server/store/postgres/migrations-folder.ts";
 import { cpuSeconds, memoryMiB } from "./machine.ts";
 
@@ -111,15 +112,17 @@ export function profileServers(folder: string): void {
   serverFlags.push("--cpu-prof", `--cpu-prof-dir=${folder}`);
 }
 
-/** `settings` of PostgreSQL, beside the default ones. */
+/** `settings` of PostgreSQL, beside the default ones. `shards`: of the store. */
 export async function openWorld(
   settings: Readonly<Record<string, string>> = {},
+  shards = 1,
 ): Promise<BenchWorld> {
   const postgres = await openDatabase({
     ...settings,
     shared_preload_libraries: "pg_stat_statements",
   });
   const { connectionString, adminConnectionString } = postgres;
+  if (shards > 1) await migrate(connectionString, { folder: MIGRATIONS, shards });
   let server = await startProgram(SERVER_PROGRAM, [connectionString]);
   const address = server.firstLine;
   const database = new Client({ connectionString });

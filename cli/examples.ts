@@ -15,7 +15,14 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     "drover supervisor --standby",
   ],
   "supervisor list": ["drover supervisor list"],
-  migrate: ["drover migrate --status", "drover migrate --dry-run", "drover migrate"],
+  migrate: [
+    "drover migrate --status",
+    "drover migrate --dry-run",
+    "drover migrate",
+    "drover migrate --distribute --shards 4 --database-url postgres://coordinator/drover",
+  ],
+  "shard list": ["drover shard list --database-url postgres://coordinator/drover"],
+  "shard move": ["drover shard move 2 10.0.0.7:5432 --database-url postgres://coordinator/drover"],
   status: [
     "drover status --all-namespaces",
     "drover status",

@@ -57,6 +57,11 @@ export const NOUNS: readonly Noun[] = [
     load: async () => (await import("./verbs/migrate.ts")).addMigrate,
   },
   {
+    name: "shard",
+    description: "list the shards of a store on Citus, and move one",
+    load: async () => (await import("./verbs/shard.ts")).addShard,
+  },
+  {
     name: "status",
     more: "[options]",
     description: "show what needs attention, and the health of the server",

@@ -44,16 +44,20 @@ create table drover.namespace (
   calls_burst integer,
   storage_bytes_max bigint,
   weight smallint,
-  no_logs boolean,
-  storage_bytes bigint,
-  storage_at timestamptz
+  no_logs boolean
 );
 insert into drover.namespace (id, name) values (1, 'default');
 comment on column drover.namespace.retention_ms is 'How long runs are retained after their end, in ms; null: for ever.';
 comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
 comment on column drover.namespace.weight is 'Its part where namespaces compete for a server; null: 100.';
-comment on column drover.namespace.storage_bytes is 'What its runs take, as estimated at storage_at; null: not yet.';
 comment on column drover.namespace.no_logs is 'true: the lines that handlers log are not stored; else null.';
+
+-- What the runs of a namespace take, as housekeeping estimates it; of several shards each has its own.
+create table drover.namespace_use (
+  namespace_id integer primary key,
+  storage_bytes bigint not null,
+  storage_at timestamptz not null
+) with (fillfactor = 50);
 
 -- Deleted once nothing uses it: an inline definition when its last run is deleted.
 create table drover.definition (
@@ -707,13 +711,32 @@ create table drover.queue (
   burst integer,
   tokens double precision,
   filled_at timestamptz,
+  allotment bigint not null default 0,
   primary key (namespace_id, name)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
+
+-- What a shard has of the limits of a queue, if the store has several. Claims of the queue write it.
+create table drover.queue_share (
+  namespace_id integer not null,
+  name text not null,
+  slots integer not null default 0,
+  burst integer not null default 0,
+  tokens double precision,
+  filled_at timestamptz,
+  served_at timestamptz,
+  allotment bigint not null default 0,
+  primary key (namespace_id, name)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.queue_share.slots is 'How many of leases_max; burst: how many of the burst, and as large a part of the rate.';
+comment on column drover.queue_share.served_at is 'Since when it has had units of all limits; null: never.';
+comment on column drover.queue_share.allotment is 'The number of the last allotment that has changed it.';
 comment on table drover.queue is 'Pauses and limits of queues; no row: none. The name '''' is all queues of the namespace.';
 comment on column drover.queue.leases_max is 'How many tasks agents may hold at a time; null: any number.';
 comment on column drover.queue.rate is 'How many tasks per second are assigned, at most burst at once; null: any number.';
-comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at.';
+comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at. Of a store with several shards: how many no shard has got yet.';
+comment on column drover.queue.allotment is 'How often the limits were divided among the shards of the store.';
 
 -- One row for each circuit that was ever open, or that an operator has set. Deleted a week after it closed.
 create sequence drover.circuit_version;
@@ -938,7 +961,7 @@ create table drover.delivery (
   state smallint not null default 0,
   tries integer not null default 0,
   error text,
-  created_at timestamptz not null default now(),
+  created_at timestamptz not null default date_trunc('milliseconds', now()),
   ended_at timestamptz,
   next_try_at timestamptz,
   deadline_at timestamptz
@@ -953,6 +976,7 @@ comment on column drover.delivery.run_id is 'The run of the first event.';
 -- A process that has joined. It lives while its session holds the advisory lock of its number.
 create table drover.node (
   id uuid primary key,
+  process uuid not null,
   address text not null,
   started_at timestamptz not null default now(),
   last_seen_at timestamptz not null,
@@ -960,6 +984,7 @@ create table drover.node (
   regions smallint[],
   standby boolean not null default false
 ) with (fillfactor = 50);
+comment on column drover.node.process is 'The same in all shards that the process has joined.';
 comment on column drover.node.regions is 'The regions whose partitions it watches; null: all.';
 
 create table drover.writer (
@@ -983,6 +1008,7 @@ create table drover.partition_history (
   partition smallint not null,
   epoch bigint not null,
   node uuid not null,
+  process uuid,
   address text,
   why smallint not null,
   taken_at timestamptz not null,
@@ -990,6 +1016,7 @@ create table drover.partition_history (
   primary key (partition, epoch)
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
+comment on column drover.partition_history.process is 'null: the node had left before it could be recorded, as its address.';
 comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
 comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
 
@@ -1144,24 +1171,6 @@ create function drover.is_item_page(no integer) returns boolean
   return no >= 512;
 comment on function drover.is_item_page is 'Whether a page is that of an item of a map.';
 
--- The oldest task of a lane is the first of one of its nine priorities: nine probes of ready_lane. Returns a
--- table, so that PostgreSQL plans it as a part of the statement that calls it.
-create function drover.oldest_ready(of_lane integer, of_paused boolean[]) returns table (oldest_at timestamptz)
-  language sql stable parallel safe
-begin atomic
-  select min(h.ready_at)
-  from unnest(of_paused) as k (paused)
-  cross join generate_series(1, 9) as w (priority)
-  cross join lateral (
-    select r.ready_at
-    from drover.ready as r
-    where r.lane = of_lane and r.paused = k.paused and r.priority = w.priority
-    order by r.ordered_by, r.ordinal
-    limit 1
-  ) as h;
-end;
-comment on function drover.oldest_ready is 'Since when the oldest ready task of a lane waits, of paused workflows (true), of others (false), or of both; null: no task.';
-
 -- JSON as servers write it may contain two things that jsonb refuses: U+0000, and half of a surrogate pair.
 create function drover.page_json(text text) returns jsonb
   language sql immutable parallel safe
@@ -1179,6 +1188,31 @@ create function drover.page_hex(text text) returns text
     else encode(decode(rpad(translate(text, '-_', '+/'), (length(text) + 3) / 4 * 4, '='), 'base64'), 'hex')
   end;
 comment on function drover.page_hex is 'A session as pages store it, in hex.';
+
+-- Values that change are taken from these functions where Citus admits nothing but immutable functions: in a
+-- distributed INSERT ... SELECT, and in what ON CONFLICT does. They are not immutable, though they say so. So
+-- each takes a column of the row for which it is called: then no planner can compute it ahead, and PostgreSQL
+-- calls it for each row when the statement runs. The first two give one value in a transaction, so it does not
+-- matter how often they are called. A test refuses a call without a column.
+create function drover.transaction_time(of_row anyelement) returns timestamptz
+language plpgsql immutable parallel safe as $$
+begin
+  return transaction_timestamp();
+end
+$$;
+create function drover.transaction_number(of_row anyelement) returns xid8
+language plpgsql immutable as $$
+begin
+  return pg_current_xact_id();
+end
+$$;
+create function drover.clock_time(of_row anyelement) returns timestamptz
+language plpgsql immutable parallel safe as $$
+begin
+  return clock_timestamp();
+end
+$$;
+
 
 -- Fails the transaction if a write has met fewer rows than the decision was based on.
 create function drover.expect_rows(met bigint, wanted bigint, what text) returns void
@@ -1468,6 +1502,20 @@ select l.id as lane, l.namespace_id, l.queue
 from drover.lane as l
 join drover.queue as q on q.namespace_id = l.namespace_id and q.name = l.queue
 where q.leases_max is not null or q.rate is not null;
+
+-- The oldest task of each priority of each lane, of paused workflows and of others: a probe of ready_lane each.
+create view drover.oldest_ready as
+select l.id as lane, k.paused, h.ready_at as oldest_at
+from drover.lane as l
+cross join (values (false), (true)) as k (paused)
+cross join generate_series(1, 9) as w (priority)
+cross join lateral (
+  select r.ready_at
+  from drover.ready as r
+  where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
+  order by r.ordered_by, r.ordinal
+  limit 1
+) as h;
 
 -- Lanes whose circuit is open: no task is handed out, except one probe.
 create view drover.open_lane as

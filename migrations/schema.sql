@@ -13,6 +13,17 @@ create sequence drover.handler_log_id as bigint increment 1 minvalue 1 maxvalue 
 
 -- functions
 
+create or replace function drover.clock_time(of_row anyelement)
+ returns timestamp with time zone
+ language plpgsql
+ immutable parallel safe
+as $function$
+begin
+  return clock_timestamp();
+end
+$function$
+;
+
 create or replace function drover.expect_known(holds boolean, what text)
  returns void
  language plpgsql
@@ -52,22 +63,6 @@ create or replace function drover.item_of(step_key integer)
  language sql
  immutable parallel safe
 return nullif((step_key / 512), 0)
-;
-
-create or replace function drover.oldest_ready(of_lane integer, of_paused boolean[])
- returns table(oldest_at timestamp with time zone)
- language sql
- stable parallel safe
-begin atomic
- select min(h.ready_at) as min
-    from ((unnest(oldest_ready.of_paused) k(paused)
-      cross join generate_series(1, 9) w(priority))
-      cross join lateral ( select r.ready_at
-            from drover.ready r
-           where ((r.lane = oldest_ready.of_lane) and (r.paused = k.paused) and (r.priority = w.priority))
-           order by r.ordered_by, r.ordinal
-          limit 1) h);
-end
 ;
 
 create or replace function drover.page_hex(text text)
@@ -144,6 +139,28 @@ create or replace function drover.step_of(step_key integer)
  language sql
  immutable parallel safe
 return (step_key % 512)
+;
+
+create or replace function drover.transaction_number(of_row anyelement)
+ returns xid8
+ language plpgsql
+ immutable
+as $function$
+begin
+  return pg_current_xact_id();
+end
+$function$
+;
+
+create or replace function drover.transaction_time(of_row anyelement)
+ returns timestamp with time zone
+ language plpgsql
+ immutable parallel safe
+as $function$
+begin
+  return transaction_timestamp();
+end
+$function$
 ;
 
 -- tables
@@ -295,7 +312,7 @@ create table drover.delivery (
   state smallint default 0 not null,
   tries integer default 0 not null,
   error text,
-  created_at timestamp with time zone default now() not null,
+  created_at timestamp with time zone default date_trunc('milliseconds'::text, now()) not null,
   ended_at timestamp with time zone,
   next_try_at timestamp with time zone,
   deadline_at timestamp with time zone,
@@ -466,14 +483,21 @@ create table drover.namespace (
   storage_bytes_max bigint,
   weight smallint,
   no_logs boolean,
-  storage_bytes bigint,
-  storage_at timestamp with time zone,
   constraint namespace_pkey primary key (id),
   constraint namespace_name_key unique (name)
 );
 
+create table drover.namespace_use (
+  namespace_id integer not null,
+  storage_bytes bigint not null,
+  storage_at timestamp with time zone not null,
+  constraint namespace_use_pkey primary key (namespace_id)
+)
+with (fillfactor=50);
+
 create table drover.node (
   id uuid not null,
+  process uuid not null,
   address text not null,
   started_at timestamp with time zone default now() not null,
   last_seen_at timestamp with time zone not null,
@@ -520,6 +544,7 @@ create table drover.partition_history (
   partition smallint not null,
   epoch bigint not null,
   node uuid not null,
+  process uuid,
   address text,
   why smallint not null,
   taken_at timestamp with time zone not null,
@@ -575,7 +600,21 @@ create table drover.queue (
   burst integer,
   tokens double precision,
   filled_at timestamp with time zone,
+  allotment bigint default 0 not null,
   constraint queue_pkey primary key (namespace_id, name)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+
+create table drover.queue_share (
+  namespace_id integer not null,
+  name text not null,
+  slots integer default 0 not null,
+  burst integer default 0 not null,
+  tokens double precision,
+  filled_at timestamp with time zone,
+  served_at timestamp with time zone,
+  allotment bigint default 0 not null,
+  constraint queue_share_pkey primary key (namespace_id, name)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
@@ -1338,6 +1377,19 @@ create view drover.limited_lane as
      join drover.queue q on q.namespace_id = l.namespace_id and q.name = l.queue
   where q.leases_max is not null or q.rate is not null;
 
+create view drover.oldest_ready as
+ select l.id as lane,
+    k.paused,
+    h.ready_at as oldest_at
+   from drover.lane l
+     cross join ( values (false), (true)) k(paused)
+     cross join generate_series(1, 9) w(priority)
+     cross join lateral ( select r.ready_at
+           from drover.ready r
+          where r.lane = l.id and r.paused = k.paused and r.priority = w.priority
+          order by r.ordered_by, r.ordinal
+         limit 1) h;
+
 create view drover.open_lane as
  select lane,
     state,
@@ -1470,19 +1522,19 @@ comment on column drover.namespace.retention_ms is 'How long runs are retained a
 comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
 comment on column drover.namespace.weight is 'Its part where namespaces compete for a server; null: 100.';
 comment on column drover.namespace.no_logs is 'true: the lines that handlers log are not stored; else null.';
-comment on column drover.namespace.storage_bytes is 'What its runs take, as estimated at storage_at; null: not yet.';
+comment on column drover.node.process is 'The same in all shards that the process has joined.';
 comment on column drover.node.regions is 'The regions whose partitions it watches; null: all.';
 comment on table drover.occurrence is 'An occurrence of a schedule, with its outcome: at most one run.';
 comment on column drover.occurrence.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';
 comment on column drover.occurrence.nominal_time is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
 comment on column drover.occurrence.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
-comment on function drover.oldest_ready(of_lane integer, of_paused boolean[]) is 'Since when the oldest ready task of a lane waits, of paused workflows (true), of others (false), or of both; null: no task.';
 comment on table drover.outbox is 'One row for each event that a hook wants, until a delivery takes it up.';
 comment on column drover.outbox.n is 'The number of the escalation, or of the approval step; 0: about the run.';
 comment on column drover.outbox.deadline_at is 'Until when the approval waits; null: not about an approval.';
 comment on function drover.page_hex(text text) is 'A session as pages store it, in hex.';
 comment on function drover.page_json(text text) is 'A page as jsonb. What jsonb cannot contain becomes U+FFFD.';
 comment on function drover.page_of(step_key integer) is 'The number of the page of a step key (512 * item + step; item 0: a step outside a map). A page has 32 steps, or one item.';
+comment on column drover.partition_history.process is 'null: the node had left before it could be recorded, as its address.';
 comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
 comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
 comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows say so.';
@@ -1491,7 +1543,11 @@ comment on table drover.pin_move is 'Ready rows of this workflow may be in other
 comment on table drover.queue is 'Pauses and limits of queues; no row: none. The name '''' is all queues of the namespace.';
 comment on column drover.queue.leases_max is 'How many tasks agents may hold at a time; null: any number.';
 comment on column drover.queue.rate is 'How many tasks per second are assigned, at most burst at once; null: any number.';
-comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at.';
+comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at. Of a store with several shards: how many no shard has got yet.';
+comment on column drover.queue.allotment is 'How often the limits were divided among the shards of the store.';
+comment on column drover.queue_share.slots is 'How many of leases_max; burst: how many of the burst, and as large a part of the rate.';
+comment on column drover.queue_share.served_at is 'Since when it has had units of all limits; null: never.';
+comment on column drover.queue_share.allotment is 'The number of the last allotment that has changed it.';
 comment on column drover.ready.paused is 'Whether the workflow of the run is paused: no claim reads the row.';
 comment on table drover.region is 'A region is created with its first namespace, together with its 256 rows of partition_lease, and is never deleted.';
 comment on view drover.region_use is 'Whether a region has anything to do. Its partitions are watched while it has.';

@@ -28,23 +28,26 @@ import {
   supervisorConfig,
   type TraceConfig,
 } from "./config.ts";
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  createControlPlane,
-} from "./control-plane.ts";
+import { type ControlPlane, createControlPlane } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/model/circuit.ts";
 import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
 import type { IdentityConfig } from "./identity-config.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
+import type { ControlPlaneOptions } from "./plane/options.ts";
 import { RPC_DEFAULTS, type RpcConfig } from "./rpc-config.ts";
+import { createPlaceOfSchedule } from "./scheduler/cron/schedule-control.ts";
+import { createPlaceOfKey } from "./scheduler/run-id.ts";
+import type { WholeStore } from "./store/all-shards.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./store/postgres/database-schema.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate, requireMigrated } from "./store/postgres/migrate.ts";
 import { MIGRATIONS } from "./store/postgres/migrations-folder.ts";
-import { createPostgresStore } from "./store/postgres/postgres-store.ts";
+import { createPostgresShards } from "./store/postgres/postgres-store.ts";
+import { shardPlaces } from "./store/postgres/shard-address.ts";
+import type { Shards } from "./store/shards.ts";
 import type { Store } from "./store/store.ts";
+import { wholeStore } from "./store/whole-store.ts";
 import { createSupervisorHealth, type SupervisorHealth } from "./supervisor/health.ts";
 import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
 import { observeGauges, observeProcess } from "./telemetry/gauges.ts";
@@ -139,10 +142,14 @@ interface RunningSupervisor {
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   return starting(options, async ({ log, closers, settings, circuits }) => {
-    const { connectionString, store } = await openStore(options, { log, closers, settings });
+    const { connectionString, shards, store } = await openStore(options, {
+      log,
+      closers,
+      settings,
+    });
     const { address, supervisor } = options;
     const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
-    const of = { store, log, settings, circuits, address, supervision };
+    const of = { shards, store, log, settings, circuits, address, supervision };
     const opened = await openPlane(options, of, closers);
     const { plane, metrics, supervisorHealth, sink } = opened;
     const rpc = createRpcServer({
@@ -186,11 +193,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
 
 export async function startSupervisor(options: SupervisorOptions): Promise<RunningSupervisor> {
   return starting(options, async ({ log, closers, settings, circuits }) => {
-    const { store } = await openStore(options, { log, closers, settings });
+    const { shards, store } = await openStore(options, { log, closers, settings });
     const { region, standby = false, listen } = options;
     const regions = region === undefined ? null : [await regionNamed(store, region)];
     const supervision = { regions, standby };
-    const of = { store, log, settings, circuits, address: "supervisor", supervision };
+    const of = { shards, store, log, settings, circuits, address: "supervisor", supervision };
     const { plane, metrics, supervisorHealth } = await openPlane(options, of, closers);
     if (listen === undefined) return { address: null };
     const port = createPagesPort(
@@ -260,15 +267,17 @@ async function openStore(
   await prepare(directConnectionString, { folder: MIGRATIONS, schema });
   const { polledMs, ownerLostMs } = settings;
   const times = { polledMs, ownerLostMs };
-  const store = createPostgresStore({
-    connectionString,
-    directConnectionString,
-    schema,
-    log,
-    times,
-  });
+  const places = await shardPlaces(directConnectionString, schema);
+  const shards = createPostgresShards(
+    places.map(({ schema: own, address }) => {
+      const reached = address ?? connectionString;
+      const direct = address ?? directConnectionString;
+      return { connectionString: reached, directConnectionString: direct, schema: own, log, times };
+    }),
+  );
+  const store = wholeStore(shards, createPlaceOfSchedule(createPlaceOfKey()));
   closers.push(() => store.close());
-  return { connectionString, store };
+  return { connectionString, shards, store };
 }
 
 interface Opened {
@@ -282,7 +291,8 @@ interface Opened {
 async function openPlane(
   { allowLocalWebhooks: allowLocal = false, ...options }: ProcessOptions,
   of: {
-    readonly store: Store;
+    readonly shards: Shards<Store>;
+    readonly store: WholeStore;
     readonly log: Logger;
     readonly settings: SupervisorConfig;
     readonly circuits: CircuitSettings;
@@ -316,7 +326,7 @@ async function openPlane(
   const consistencyLateMs = Math.max(of.settings.consistencyLateMs, leastLateMs);
   const late = { overdueMs, unownedMs, consistencyLateMs };
   const config = { ...HEALTH_DEFAULTS, ...late, ...options.health };
-  const consistencyAgeMs = plane.consistency.roundAgeMs;
+  const { consistencyAgeMs } = plane;
   const supervisorHealth = createSupervisorHealth({
     store,
     clock: systemClock,
@@ -378,12 +388,12 @@ async function regionNamed({ lists }: Pick<Store, "lists">, name: string): Promi
 
 function supervisorPages(
   { ownership }: ControlPlane,
-  store: Store,
+  store: WholeStore,
   { metrics, supervisorHealth }: Omit<Opened, "plane" | "sink">,
 ): Pages {
   const ready = async (): Promise<void> => {
     await store.ready();
-    if (ownership.node() === null) throw new Error("it has no session");
+    if (ownership.nodes() === null) throw new Error("it has no session");
   };
   return {
     ...statusPages(ready, () => false, supervisorHealth.health),
@@ -391,7 +401,8 @@ function supervisorPages(
     "/partitions": async () => {
       const owned = ownership.owned().length;
       const unwatched = ownership.unwatched().length;
-      const body = JSON.stringify({ node: ownership.node(), owned, unwatched });
+      const [node = null] = ownership.nodes() ?? [];
+      const body = JSON.stringify({ node, owned, unwatched });
       return { status: 200, contentType: "application/json", body: `${body}\n` };
     },
   };

@@ -24,6 +24,7 @@ import { RPC_DEFAULTS } from "@drover/server/rpc-config.ts";
 import { WHOLE_RANGE } from "@drover/server/store/due.ts";
 import { createMemoryStore, type MemoryStore } from "@drover/server/store/memory/memory-store.ts";
 import type { NodeInfo, PartitionSession } from "@drover/server/store/partition-session.ts";
+import { shardsOf } from "@drover/server/store/shards.ts";
 import type { EngineStore } from "@drover/server/store/store.ts";
 import { pino } from "pino";
 import type { Chance } from "./chance.ts";
@@ -100,7 +101,7 @@ export function createSimulatedServer(options: SimulatedServerOptions): Simulate
       if (!life) return;
       const range = { ...WHOLE_RANGE, silenceCountsSince: ALWAYS_WATCHED };
       const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX, range);
-      if (nextAt !== null) life.plane.timers.announce(nextAt);
+      if (nextAt !== null) life.plane.shards.home.timers.announce(nextAt);
     },
     async call<M extends DescMethodUnary>(
       method: M,
@@ -159,6 +160,7 @@ function beginLife(process: VirtualProcess, { time, store: shared, onDefect }: L
     });
   const plane = createControlPlane({
     store,
+    shards: shardsOf([store]),
     clock,
     random: chance,
     log: planeLog(process, onDefect),

@@ -1,7 +1,9 @@
 /** `drover migrate`: migrates the database to the schema of this version; forward only. */
+
+import { SHARDS_MAX } from "@drover/server/store/partition.ts";
 import type { MigrationState } from "@drover/server/store/postgres/migrate.ts";
 import { MIGRATIONS } from "@drover/server/store/postgres/migrations-folder.ts";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
 import { type Ended, exitCodes } from "../failure.ts";
@@ -10,6 +12,8 @@ interface MigrateOptions extends DatabaseOptions {
   readonly dryRun?: boolean;
   readonly status?: boolean;
   readonly roles?: boolean;
+  readonly distribute?: boolean;
+  readonly shards?: number;
 }
 
 export function addMigrate(program: Command, ended: Ended): void {
@@ -21,6 +25,18 @@ export function addMigrate(program: Command, ended: Ended): void {
         "dryRun",
         "roles",
       ]),
+    )
+    .addOption(
+      new Option(
+        "--distribute",
+        "divide the tables among the workers of a Citus cluster; the URL is that of its coordinator",
+      ).conflicts(["status", "dryRun", "roles"]),
+    )
+    .addOption(
+      new Option(
+        "--shards <number>",
+        "with --distribute: how many shards a new store gets, 1 if left out",
+      ).argParser(parseShards),
     )
     .option("--roles", "also make the roles drover_server, drover_reader and drover_backup")
     .action(async (options: MigrateOptions, command: Command) => {
@@ -34,6 +50,13 @@ export function addMigrate(program: Command, ended: Ended): void {
         for (const state of await migrationStates(url, how)) output.line(stateLine(state));
         return ended(exitCodes.done);
       }
+      if (options.distribute) {
+        const { distributeStore } = await import("@drover/server/store/postgres/distribute.ts");
+        const { databaseSchema: schema, shards } = options;
+        const owners = await distributeStore(url, { folder: MIGRATIONS, schema, shards });
+        for (const owner of owners)
+          output.line(`distributed  ${owner.schema}  ${owner.host}:${owner.port}`);
+      }
       const names = options.dryRun
         ? await pendingMigrations(url, how)
         : (await migrate(url, how)).applied;
@@ -46,6 +69,12 @@ export function addMigrate(program: Command, ended: Ended): void {
       if (names.length === 0) output.note("the database is up to date");
       ended(exitCodes.done);
     });
+}
+
+function parseShards(text: string): number {
+  const shards = Number(text);
+  if (Number.isInteger(shards) && shards >= 1 && SHARDS_MAX % shards === 0) return shards;
+  throw new InvalidArgumentError(`Give a power of 2, from 1 to ${SHARDS_MAX}.`);
 }
 
 function stateLine({ name, oldestProgram, appliedAt }: MigrationState): string {

@@ -120,6 +120,33 @@ func TestALonelyScheduleGoesOutAtOnceAndWhatComesMeanwhileGoesWithTheNextCall(t 
 	})
 }
 
+func TestStartsThatAreNotAnsweredKeepBackNoOtherForLongerThanASecond(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		answered := make(chan struct{})
+		on(server, droverpb.SchedulerService_Schedule_FullMethodName,
+			func(request *droverpb.ScheduleRequest) (*droverpb.ScheduleResponse, error) {
+				if request.GetKey() != "fifth" {
+					<-answered
+				}
+				return &droverpb.ScheduleResponse{RunId: "r"}, nil
+			})
+		client := server.client()
+		var waiting sync.WaitGroup
+		for number := range 4 {
+			waiting.Go(func() {
+				_, err := client.Schedule(t.Context(), drover.Start{Workflow: "trip", Key: fmt.Sprint(number)})
+				equal(t, "error", err, nil)
+			})
+			// The next call waits no longer for a slow one.
+			time.Sleep(250 * time.Millisecond)
+		}
+		_, err := client.Schedule(t.Context(), drover.Start{Workflow: "trip", Key: "fifth"})
+		equal(t, "error", err, nil)
+		close(answered)
+		waiting.Wait()
+	})
+}
+
 func TestADefiniteRefusalIsReturnedAtOnceWithReasonFieldsAndMetadata(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		calls := 0

@@ -90,7 +90,8 @@ type Started struct {
 	Key   string
 	// Created false: an earlier call with this key created the run.
 	Created bool
-	// Err is set in a batch if this run was refused and the others were not.
+	// Err is set in a batch if this run was refused and the others were not. A run with the code
+	// Unavailable may have started: start it again under its key.
 	Err error
 }
 
@@ -192,6 +193,10 @@ type starts struct {
 	scheduler droverpb.SchedulerServiceClient
 }
 
+// yieldsAfter: a start that is sent alone counts as a call under way no more. It may be repeated for long,
+// as its shard does not answer, and would keep back the starts of others.
+const yieldsAfter = time.Second
+
 func newStarts(scheduler droverpb.SchedulerServiceClient) *starts {
 	s := &starts{scheduler: scheduler}
 	s.gatherer.itemsMax = 100
@@ -217,7 +222,17 @@ func (s *starts) start(ctx context.Context, request *droverpb.ScheduleRequest) S
 
 func (s *starts) call(batch []starting) sent[starting] {
 	if len(batch) == 1 {
-		s.alone(batch[0])
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.alone(batch[0])
+		}()
+		timer := time.NewTimer(yieldsAfter)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+		}
 		return sent[starting]{}
 	}
 	request := &droverpb.ScheduleBatchRequest{}

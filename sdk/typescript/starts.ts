@@ -25,7 +25,10 @@ export interface Scheduled {
   readonly created: boolean;
 }
 
-/** The result of one run of a batch; with `error` it was refused, and the others were not. */
+/**
+ * The result of one run of a batch; with `error` it was refused, and the others were not. A run
+ * with the code UNAVAILABLE may have started: start it again under its key.
+ */
 export type BatchResult = Scheduled | { readonly key: string; readonly error: DroverCallError };
 
 export interface Starts {
@@ -56,19 +59,25 @@ interface Start {
 const rpc = SchedulerService.method;
 /** Maximum number of runs in one call. */
 const runsMax = 100;
+/**
+ * After this time a start that is sent alone counts as a call under way no more. It may be repeated
+ * for long, as its shard does not answer, and would keep back the starts of others.
+ */
+const yieldsAfterMs = 1_000;
 const sent: Sent<Start> = Object.freeze({ kind: "answered", again: [] });
 
 interface State {
   readonly call: Call;
   readonly namespace: string;
   readonly codec: Codec;
+  readonly clock: Clock;
   readonly queue: Gathering<Start>;
 }
 
 export function createStarts(call: Call, namespace: string, codec: Codec, clock: Clock): Starts {
   const send = (batch: readonly Start[]) => sendBatch(state, batch);
   const queue = createGathering<Start>({ clock, itemsMax: runsMax, sizeMax, send });
-  const state: State = { call, namespace, codec, queue };
+  const state: State = { call, namespace, codec, clock, queue };
   return Object.freeze({
     async schedule(spec: ScheduleSpec, control: CallControl = {}): Promise<Scheduled> {
       await checkInput(spec);
@@ -118,8 +127,18 @@ async function sendBatch(state: State, batch: readonly Start[]): Promise<Sent<St
   const wanted = batch.filter(({ signal }) => !signal?.aborted);
   const [first, ...others] = wanted;
   if (first !== undefined)
-    await (others.length === 0 ? sendAlone(state, first) : sendTogether(state, wanted));
+    await (others.length === 0 ? sendAndYield(state, first) : sendTogether(state, wanted));
   return sent;
+}
+
+function sendAndYield(state: State, start: Start): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = state.clock.after(yieldsAfterMs, resolve);
+    void sendAlone(state, start).then(() => {
+      timer.cancel();
+      resolve();
+    });
+  });
 }
 
 async function sendAlone({ call }: State, start: Start): Promise<void> {

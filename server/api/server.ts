@@ -26,8 +26,8 @@ import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { RpcConfig } from "../rpc-config.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { AllShards } from "../store/all-shards.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
-import type { EngineStore } from "../store/store.ts";
 import { createIdentity } from "./auth/authenticate.ts";
 import { createDrain, type Drain } from "./calls/drain.ts";
 import { createFailOvers } from "./calls/fail-overs.ts";
@@ -73,7 +73,7 @@ export interface RpcServerDeps {
   readonly dispatcher: Dispatcher;
   readonly logs: LogAppends;
   readonly store: Pick<
-    EngineStore,
+    AllShards,
     | "namespace"
     | "createNamespace"
     | "namespaces"

@@ -13,7 +13,9 @@ import { createRateLimit, RATE_LIMIT_REFRESH_MS, type RateLimit } from "../sched
 import { createRewriteDerived, type RewriteOptions } from "../scheduler/rewrite-derived.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { TypicalDurations } from "../scheduler/typical-durations.ts";
+import type { AllShards } from "../store/all-shards.ts";
 import type { InboxRows } from "../store/inbox.ts";
+import type { ShardNumber } from "../store/partition.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Retention } from "../store/retention.ts";
 import type { EngineStore } from "../store/store.ts";
@@ -53,8 +55,16 @@ interface BackgroundOptions {
   };
 }
 
+/** Of a part that exists once for all shards. */
+type OverAll<Part extends keyof AllShards> = Omit<BackgroundOptions, "store"> & {
+  readonly store: Pick<AllShards, Part>;
+};
+
+type TriggeringParts = Omit<BackgroundOptions, "store"> &
+  Pick<Parameters<typeof createTriggering>[0], "store" | "shard">;
+
 /** Handlers for failures that no caller receives. */
-export function failuresOf({ log, measures }: BackgroundOptions) {
+export function failuresOf({ log, measures }: Omit<BackgroundOptions, "store">) {
   const failed = (part: BackgroundPart) => () => measures?.failed(part);
   const onError = (error: unknown) => {
     failed("dispatch")();
@@ -72,9 +82,9 @@ export function createUndeliveredHandler(advance: Advance, onError: (error: unkn
   };
 }
 
-export function circuitsOf(
-  { store, log, measures, circuits: settings = CIRCUIT_DEFAULTS }: BackgroundOptions,
-  more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
+export function circuitWatchOf(
+  { store, log, measures, circuits: settings = CIRCUIT_DEFAULTS }: OverAll<"circuits">,
+  more: Pick<CircuitWatchOptions, "owner" | "shards" | "counted" | "learn">,
 ): CircuitWatch {
   const onFailed = () => measures?.failed("circuits");
   return createCircuitWatch({ circuits: store.circuits, settings, log, onFailed, ...more });
@@ -93,7 +103,7 @@ function retentionFor(
 }
 
 export function createDurationLearning(
-  { clock, log, measures }: BackgroundOptions,
+  { clock, log, measures }: Omit<BackgroundOptions, "store">,
   typical: TypicalDurations,
   { learnEveryMs: everyMs }: SupervisorConfig,
 ): Loop {
@@ -104,7 +114,12 @@ export function createDurationLearning(
   return createLoop({ clock, everyMs, runOnce: typical.save, onError });
 }
 
-export function rateLimitOf({ store, clock, log, measures }: BackgroundOptions): RateLimit & Loop {
+export function rateLimitOf({
+  store,
+  clock,
+  log,
+  measures,
+}: OverAll<"namespaces">): RateLimit & Loop {
   const rateLimit = createRateLimit({ namespaces: store.namespaces, clock });
   const onError = (error: unknown) => {
     measures?.failed("rate-limit");
@@ -115,7 +130,14 @@ export function rateLimitOf({ store, clock, log, measures }: BackgroundOptions):
 }
 
 export function inboxOf(
-  { store, inbox: rows, log, measures, partitions }: BackgroundOptions,
+  {
+    store,
+    shard,
+    inbox: rows,
+    log,
+    measures,
+    partitions,
+  }: OverAll<"namespace" | "incarnation"> & { readonly shard: ShardNumber },
   schedule: Scheduler["schedule"],
   owned: Ownership["owned"],
 ): Inbox | null {
@@ -123,7 +145,7 @@ export function inboxOf(
   const first = partitions?.[0] ?? SINGLETON_PARTITION;
   const isOwner = (): boolean => owned().some(({ partition }) => partition === first);
   const onFailed = () => measures?.failed("inbox");
-  return createInbox({ rows, store, schedule, isOwner, log, onFailed });
+  return createInbox({ rows, store, shard, schedule, isOwner, log, onFailed });
 }
 
 export function deliveriesOf(
@@ -138,22 +160,27 @@ export function deliveriesOf(
 }
 
 export function triggeringOf(
-  { store, clock, log, measures }: BackgroundOptions,
+  { store, shard, clock, log, measures }: TriggeringParts,
   plans: Plans,
   schedule: Scheduler["schedule"],
   owned: Ownership["owned"],
 ): Triggering {
   const onFailed = () => measures?.failed("triggers");
-  return createTriggering({ store, plans, schedule, clock, log, owned, onFailed });
+  return createTriggering({ store, shard, plans, schedule, clock, log, owned, onFailed });
 }
 
-export function housekeepingOf(options: BackgroundOptions, settings: SupervisorConfig): Loop {
+export function housekeepingOf(
+  options: BackgroundOptions,
+  settings: SupervisorConfig,
+  shards: number,
+): Loop {
   const { store, clock, log, measures } = options;
   const onFailed = () => measures?.failed("housekeeping");
-  return createHousekeeping(store, clock, log, retentionFor(options, settings), onFailed);
+  const retention = retentionFor(options, settings);
+  return createHousekeeping(store, clock, log, retention, { shards, onFailed });
 }
 
-type Given = "store" | "clock" | "log" | "onFailed";
+type Given = "clock" | "log" | "onFailed";
 
 export function consistencyOf(
   { store, clock, log, measures }: BackgroundOptions,
@@ -168,12 +195,11 @@ export function consistencyOf(
 }
 
 export function pollTickOf(
-  { store, clock, log, address, random, measures }: BackgroundOptions,
+  { clock, log, address, random, measures }: Omit<BackgroundOptions, "store">,
   more: Omit<PollTickOptions, Given | "node" | "address">,
 ): Loop {
   const onFailed = () => measures?.failed("poll-tick");
   return createPollTick({
-    store,
     clock,
     log,
     address,

@@ -1,9 +1,9 @@
 // The poll tick: once a second, never backed off. However much is parked in this process, one
-// statement (the poll query) asks for all lanes that polls wait for, all runs that callers watch,
-// and whether anything has changed of what may be handed out. So a lost notification costs a second
-// and never a task. Every 20 s the tick stores which lanes are polled here, which agents call here,
-// and how their attempts ended. It stores at once which agents may have died, and which agents that
-// count as silent have called.
+// statement in each shard (the poll query) asks for all lanes that polls wait for, all runs that
+// callers watch, and whether anything has changed of what may be handed out. So a lost notification
+// costs a second and never a task. Every 20 s the tick stores which lanes are polled here, which
+// agents call here, and how their attempts ended. It stores at once which agents may have died, and
+// which agents that count as silent have called.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { AgentRegistry } from "../dispatch/agent-registry.ts";
@@ -14,14 +14,22 @@ import type { Waiters } from "../dispatch/waiters.ts";
 import type { Watermarks } from "../dispatch/watermarks.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { RunWatchers } from "../scheduler/run-watchers.ts";
+import type { Shards } from "../store/shards.ts";
 import type { EngineStore } from "../store/store.ts";
 import type { CircuitWatch } from "../supervisor/circuits.ts";
 
 const EVERY_MS = 1_000;
 const POLLED_EVERY_MS = 20_000;
 
-export interface PollTickOptions {
+/** What a shard has for the polls of this process. */
+interface PolledShard {
   readonly store: EngineStore;
+  readonly claims: Pick<Claims, "scan">;
+  readonly watermarks: Watermarks;
+}
+
+export interface PollTickOptions {
+  readonly shards: Shards<PolledShard>;
   readonly clock: Clock;
   readonly log: Logger;
   /** This process among those that poll a lane. */
@@ -30,8 +38,6 @@ export interface PollTickOptions {
   readonly address: string;
   readonly waiters: Waiters;
   readonly lanes: Lanes;
-  readonly claims: Claims;
-  readonly watermarks: Watermarks;
   readonly runWatchers: RunWatchers;
   readonly agentRegistry: AgentRegistry;
   readonly attemptCounter: Pick<AttemptCounter, "send">;
@@ -41,7 +47,9 @@ export interface PollTickOptions {
 }
 
 export function createPollTick(options: PollTickOptions): Loop {
-  const { store, clock, log, waiters, watermarks, runWatchers, agentRegistry, circuits } = options;
+  const { shards, clock, log, waiters, runWatchers, agentRegistry, circuits } = options;
+  const everywhere = async (work: (store: EngineStore) => Promise<void>): Promise<void> =>
+    void (await Promise.all(shards.all.map(({ store }) => work(store))));
   const storedAtMs = new Map<number, number>();
 
   /** A part that fails stops none of the others. */
@@ -64,28 +72,31 @@ export function createPollTick(options: PollTickOptions): Loop {
       return refreshLanes(waiters, options.lanes, growing);
     });
     await alone("watermark polled", () => storePolled(waiters.lanesAskedFor()));
-    await alone("poll-query", poll);
+    await Promise.all(shards.all.map((shard) => alone("poll-query", () => poll(shard))));
     await alone("agents", async () => {
-      await agentRegistry.sendGone((gone) => store.markSilent(gone));
-      await agentRegistry.send((seen) => store.markAgents(options.address, seen));
+      await agentRegistry.sendGone((gone) => everywhere((store) => store.markSilent(gone)));
+      await agentRegistry.send((seen) =>
+        everywhere((store) => store.markAgents(options.address, seen)),
+      );
     });
     await alone("attempts", () =>
-      options.attemptCounter.send((counts) => store.countAttempts(counts)),
+      options.attemptCounter.send((counts) => shards.home.store.countAttempts(counts)),
     );
   }
 
-  async function poll(): Promise<void> {
+  async function poll(shard: PolledShard): Promise<void> {
+    const { store, claims, watermarks } = shard;
     const lanes = waiters.lanes();
-    const runs = runWatchers.watched();
+    const runs = runWatchers.watched().filter(({ runId }) => shards.ofRun(runId) === shard);
     const known = watermarks.asked();
     const { windowMs: circuitsMs } = circuits;
     const answers = await store.pollQuery({ lanes, runs, watermarks: known, circuitsMs });
     // The query skipped rows before watermarks that are no longer valid.
-    if (answers.watermarks && !watermarks.seen(answers.watermarks)) void options.claims.scan(lanes);
-    if (answers.lanes.length > 0) void options.claims.scan(answers.lanes);
+    if (answers.watermarks && !watermarks.seen(answers.watermarks)) void claims.scan(lanes);
+    if (answers.lanes.length > 0) void claims.scan(answers.lanes);
     runWatchers.polled(runs, answers.runs);
     agentRegistry.silent(answers.silent);
-    if (answers.circuits) await circuits.onPoll(answers.circuits);
+    if (answers.circuits && shard === shards.home) await circuits.onPoll(answers.circuits);
   }
 
   async function storePolled(lanes: readonly number[]): Promise<void> {
@@ -93,7 +104,7 @@ export function createPollTick(options: PollTickOptions): Loop {
     for (const [lane, at] of storedAtMs) if (now - at > POLLED_EVERY_MS) storedAtMs.delete(lane);
     const old = lanes.filter((lane) => !storedAtMs.has(lane));
     if (old.length === 0) return;
-    await store.markPolled(options.node, old);
+    await everywhere((store) => store.markPolled(options.node, old));
     for (const lane of old) storedAtMs.set(lane, now);
   }
 

@@ -12,12 +12,12 @@ import type { Measures } from "../telemetry/measures.ts";
 import type { Tracing } from "../telemetry/traces/tracing.ts";
 
 interface PublisherOptions {
-  readonly store: Pick<EngineStore, "markSilent">;
   /** Left out: no metrics. */
   readonly measures?: Pick<Measures, "worked">;
 }
 
 interface PublisherParts {
+  readonly markSilent: EngineStore["markSilent"];
   readonly traces: Tracing | undefined;
   readonly runWatchers: RunWatchers;
   readonly wake: (lanes: Iterable<number>) => void;
@@ -32,7 +32,7 @@ interface PublisherParts {
 
 /** Passes the summary of each commit to the parts of this process. */
 export function publisherOf(
-  { store, measures }: PublisherOptions,
+  { measures }: PublisherOptions,
   onError: (error: unknown) => void,
   parts: PublisherParts,
 ) {
@@ -45,7 +45,7 @@ export function publisherOf(
     wake(summary.lanes);
     outcomeCounts.count(summary.ended);
     attemptCounter.count(summary.ended);
-    if (summary.silent.length > 0) store.markSilent(summary.silent).catch(onError);
+    if (summary.silent.length > 0) parts.markSilent(summary.silent).catch(onError);
     if (summary.wakeAt !== null) timers.announce(summary.wakeAt);
     ownership.announceDueTime(summary);
     if (summary.outside) for (const one of outside) one?.announce();

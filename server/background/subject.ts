@@ -2,7 +2,7 @@
 // publishes to a subject that was created before it; parts that are created later subscribe. So no
 // part refers to one that does not exist yet.
 
-interface Subject<T> {
+export interface Subject<T> {
   publish(value: T): void;
   subscribe(listener: (value: T) => void): void;
 }

@@ -78,6 +78,8 @@ export interface Batcher<Item, Result> {
    * callers fill the queue, no silent agent would be noticed. The part that submits it bounds it.
    */
   submitOwn(item: Item): Promise<Result>;
+  /** Items that wait, and batches that are in flight. */
+  load(): { readonly waiting: number; readonly inFlight: number };
   /** Resolves when nothing is pending and nothing in flight. */
   idle(): Promise<void>;
 }
@@ -120,6 +122,7 @@ export function createBatcher<Item, Result>(
     admit: (count, submit) => admit(state, count, submit),
     submit: (item) => submit(state, item),
     submitOwn: (item) => submitOwn(state, item),
+    load: () => ({ waiting: state.queue.pending(), inFlight: state.queue.inFlight() }),
     idle: () => idle(state),
   } satisfies Batcher<Item, Result>);
 }

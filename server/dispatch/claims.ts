@@ -32,7 +32,7 @@ const ASKED_MAX = LANE_ROWS_MAX + 1;
 
 export type Claims = HandOver & Pick<LaneScans, "scan" | "idle">;
 
-interface ForgettableClaims extends Claims {
+export interface ForgettableClaims extends Claims {
   /** The database has another incarnation: known runs may be gone. */
   forget(): void;
 }
@@ -50,8 +50,12 @@ interface ClaimsOptions {
   /** Called with each lease whose task was not delivered. */
   readonly onUndelivered: (undelivered: UndeliveredLease) => void;
   readonly onError: (error: unknown) => void;
+  /** Where circuits are kept; left out: in the store of the claim, and by its transaction. */
+  readonly takeProbes?: Tx["takeProbes"] | undefined;
   /** Left out: this process makes no spans. */
   readonly taskTrace?: TaskTrace | undefined;
+  /** Called when a queue has reached a limit; left out: nothing follows. */
+  readonly onFull?: (() => void) | undefined;
   /**
    * Called with the granted leases, and with the time from the start of the claim to the commit.
    */
@@ -110,7 +114,7 @@ async function handOver(
 /** In a transaction of its own. */
 async function claimAlone(state: State, lanes: ReadonlySet<number>): Promise<void> {
   const { store, waiters, admission, onError } = state.options;
-  waiters.remind(lanes);
+  waiters.remind(lanes, state.scans.scan);
   if (waiters.waitingFor(null, lanes, admission.admit, 1).length === 0) return;
   const claims: Claim[] = [];
   const use = { name: "claim", fate: "unasked", leadsWithLock: true } as const;
@@ -141,6 +145,7 @@ async function claim(
   freed: LanesToServe["freed"] = nothingFreed,
 ): Promise<Claim | null> {
   const { clock, random, admission } = state.options;
+  const { takeProbes = (probes) => tx.takeProbes(probes) } = state.options;
   const open: OpenClaim = { batch, reserved: new Set(), startedAtMs: clock.monotonicMs() };
   try {
     const assignment = await assign(tx, reserveFor(state, open, lanes), state.options, async () => {
@@ -153,7 +158,7 @@ async function claim(
       const secret = Buffer.from(random.bytes(16)).toString("hex");
       return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq, waiter };
     });
-    const grants = await letThrough(tx, admission, wished);
+    const grants = await letThrough({ takeProbes }, admission, wished);
     const matched = new Set(grants.map(({ waiter }) => waiter));
     free(
       state,
@@ -190,13 +195,12 @@ function reserveFor(
 
 /** Releases waiters, and scans again for what became ready while they were reserved. */
 function free(
-  { options: { waiters }, scans }: State,
+  { options: { waiters } }: State,
   { reserved }: OpenClaim,
   left: readonly Waiter[] = [...reserved],
 ): void {
   for (const waiter of left) reserved.delete(waiter);
-  const reminded = waiters.release(left);
-  if (reminded.size > 0) void scans.scan(reminded);
+  waiters.release(left);
 }
 
 /** The leases of each waiter. */
@@ -221,6 +225,7 @@ function deliver(
 ): void {
   options.watermarks.used(granted.map(({ ready }) => ready));
   for (const queue of full) scans.scanWhenOpen(queue, startedAtMs);
+  if (full.length > 0) options.onFull?.();
   if (cut.size > 0) void scans.scan(cut);
   options.onGranted?.(granted, options.clock.monotonicMs() - startedAtMs);
   void deliverTasks(delivery, won, startedAtMs);

@@ -7,7 +7,7 @@ import type { Advance, Advanced, BatchNo } from "../scheduler/advance.ts";
 import type { LostPolls } from "../store/heartbeats.ts";
 import type { AgentPoll } from "../store/operators.ts";
 import { partitionOf } from "../store/partition.ts";
-import type { Namespace } from "../store/store.ts";
+import type { Namespace, RunRef } from "../store/store.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
 import type { Claims } from "./claims.ts";
 import type {
@@ -30,7 +30,8 @@ import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.
 interface DispatchOptions {
   readonly clock: Clock;
   readonly advance: Pick<Advance, "admit" | "ask" | "submit">;
-  readonly claims: Claims;
+  /** Claims from these lanes, in every shard. Resolves when all have been scanned. */
+  readonly scan: Claims["scan"];
   readonly waiters: Waiters;
   readonly lanes: Lanes;
   readonly heartbeats: Heartbeats;
@@ -54,11 +55,11 @@ async function poll(
   request: PollRequest,
   { over, gone }: PollEnds,
 ): Promise<PollAnswer> {
-  const { clock, agentRegistry, lostPolls, claims } = options;
+  const { clock, agentRegistry, lostPolls, scan } = options;
   const arrivedAtMs = clock.monotonicMs();
   await lostPolls.giveBack(lostPollsOf(request));
   const parked = await park(options, request, false);
-  const scanned = claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
+  const scanned = scan(parked.waiter.lanes.map(({ lane }) => lane));
   // However short its wait is, a poll ends only after one scan.
   const { agent, namespace, process } = request;
   const left = agentRegistry.parked(agent, namespace.id, pollOf(request), process);
@@ -113,13 +114,16 @@ function giveBack(options: DispatchOptions, namespace: Namespace, served: Served
   for (const { runId, token } of served.tasks) {
     const parsed = parseTaskToken(token);
     if (!parsed) throw new Error("a token that this server made cannot be read");
-    const run = { runId, partition: partitionOf(namespace.region, runId) };
     const { step, fence, secret } = parsed;
     options.advance
-      .submit(run, { kind: "undelivered", step, fence, secret })
+      .submit(runIn(namespace, runId), { kind: "undelivered", step, fence, secret })
       .catch(options.onError);
   }
   return { tasks: [], waitedMs: 0 };
+}
+
+function runIn({ region }: Namespace, runId: string): RunRef {
+  return { runId, partition: partitionOf(region, runId) };
 }
 
 function lostPollsOf({
@@ -200,8 +204,10 @@ function reportAll(
   const onBatched = (batch: BatchNo): void => {
     if (--unbatched <= 0 && nextPoll) nextPoll.waiter.batch = batch;
   };
-  return options.advance.admit(request.results.length, () =>
-    Promise.all(request.results.map((result) => report(options, request, result, onBatched))),
+  const { results, namespace } = request;
+  const runs = results.map(({ token: { runId } }) => runIn(namespace, runId));
+  return options.advance.admit(runs, () =>
+    Promise.all(results.map((result) => report(options, request, result, onBatched))),
   );
 }
 
@@ -211,7 +217,7 @@ async function report(
   { token, outcome, digest }: CompleteRequest["results"][number],
   onBatched: (batch: BatchNo) => void,
 ): Promise<ResultAnswer> {
-  const run = { runId: token.runId, partition: partitionOf(namespace.region, token.runId) };
+  const run = runIn(namespace, token.runId);
   const { step, task, fence, secret } = token;
   const by = { agentId: agent.id, session: agent.session };
   try {

@@ -89,7 +89,9 @@ export interface SessionHeartbeatRequest {
 export type HeartbeatResult =
   | { readonly kind: "carry-on"; readonly leaseMs: number }
   | { readonly kind: "cancel"; readonly withinMs: number }
-  | { readonly kind: "lease-lost" };
+  | { readonly kind: "lease-lost" }
+  /** The shard of the task does not answer, and those of others do: the lease is as it was. */
+  | { readonly kind: "unanswered" };
 
 export interface CompleteRequest {
   readonly namespace: Namespace;

@@ -24,7 +24,7 @@ export interface Lanes {
   mayGrow(asks: Asks): boolean;
 }
 
-interface KnownLanes extends Lanes {
+export interface KnownLanes extends Lanes {
   /** The database has another incarnation: lanes may be gone. */
   forget(): void;
 }
@@ -100,7 +100,7 @@ export async function refreshLanes(
   }
 }
 
-interface VersionLanes {
+export interface VersionLanes {
   /** Returns the lanes that are new. */
   learn(pinned: Pinned): readonly number[];
   /** The lanes for a version in a queue. */

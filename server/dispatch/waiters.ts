@@ -5,8 +5,8 @@
 //
 // A claim reserves the capacity of waiters in memory while it queries. It releases them when it has
 // nothing for them, or at the end of its transaction, so no waiter is served twice. A reserved
-// waiter is not settled before its claim has ended, and its release returns those of its lanes that
-// have got work meanwhile.
+// waiter is not settled before its claim has ended, and its release scans those of its lanes that
+// have got work meanwhile. The claims of all shards serve the same waiters.
 
 import type { BatchNo } from "../scheduler/advance.ts";
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
@@ -50,6 +50,9 @@ export interface Parked {
   end(): void;
 }
 
+/** Claims from these lanes soon. Each shard has its own. */
+export type Scan = (lanes: ReadonlySet<number>) => unknown;
+
 export interface Waiters {
   park(wanted: WantedWaiter): Parked;
   /**
@@ -67,15 +70,13 @@ export interface Waiters {
     placesMax: number,
   ): readonly T[];
   reserve(waiters: readonly Waiter[]): void;
-  /**
-   * These lanes have work: `release` returns them for each of their waiters that is reserved now.
-   */
-  remind(lanes: ReadonlySet<number>): void;
+  /** These lanes have work: `release` scans them for each of their waiters that is reserved now. */
+  remind(lanes: ReadonlySet<number>, scan: Scan): void;
   /** Settles the waiter with tasks. */
   serve(waiter: Waiter, served: ServedTasks): void;
   fail(waiter: Waiter, error: unknown): void;
-  /** Releases waiters that get nothing. Returns their lanes that have got work meanwhile. */
-  release(waiters: readonly Waiter[]): ReadonlySet<number>;
+  /** Releases waiters that get nothing, and scans their lanes that have got work meanwhile. */
+  release(waiters: readonly Waiter[]): void;
   /** Settles all waiters with no tasks, each as soon as no claim reserves it. */
   endAll(): void;
   /** Parked and carried polls. */
@@ -103,8 +104,8 @@ interface State {
   readonly waiting: Map<Waiter, Settling>;
   readonly byLane: Map<number, Set<Waiter>>;
   readonly carried: Set<Waiter>;
-  /** Of reserved waiters, their lanes that have got work since. */
-  readonly reminded: Map<Waiter, Set<number>>;
+  /** Of reserved waiters, their lanes that have got work since, by what scans them. */
+  readonly reminded: Map<Waiter, Map<Scan, Set<number>>>;
   /** Lanes that were asked for since the last `lanesAskedFor`. */
   askedFor: Set<number>;
   nextId: number;
@@ -127,7 +128,7 @@ export function createWaiters(): Waiters {
     waitingFor: (batch, lanes, admit, placesMax) =>
       waitingFor(byLane, batch, lanes, admit, placesMax),
     reserve,
-    remind: (lanes) => remind(state, lanes),
+    remind: (lanes, scan) => remind(state, lanes, scan),
     serve: (waiter, served) => void leave(state, waiter)?.resolve(served),
     fail: (waiter, error) => void leave(state, waiter)?.reject(error),
     release: (waiters) => release(state, waiters),
@@ -249,20 +250,25 @@ function reserve(waiters: readonly Waiter[]): void {
   for (const waiter of waiters) waiter.reserved = true;
 }
 
-function remind({ byLane, reminded }: State, lanes: ReadonlySet<number>): void {
+function remind({ byLane, reminded }: State, lanes: ReadonlySet<number>, scan: Scan): void {
   for (const lane of lanes)
-    for (const waiter of byLane.get(lane) ?? [])
-      if (waiter.reserved) reminded.set(waiter, (reminded.get(waiter) ?? new Set()).add(lane));
+    for (const waiter of byLane.get(lane) ?? []) {
+      if (!waiter.reserved) continue;
+      const of = reminded.get(waiter) ?? new Map<Scan, Set<number>>();
+      reminded.set(waiter, of.set(scan, (of.get(scan) ?? new Set()).add(lane)));
+    }
 }
 
-function release(state: State, waiters: readonly Waiter[]): ReadonlySet<number> {
+function release(state: State, waiters: readonly Waiter[]): void {
   const { reminded } = state;
-  const lanes = new Set<number>();
+  const lanes = new Map<Scan, Set<number>>();
   for (const waiter of waiters) {
     waiter.reserved = false;
     if (waiter.over) leave(state, waiter)?.resolve(NOTHING);
-    else for (const lane of reminded.get(waiter) ?? []) lanes.add(lane);
+    else
+      for (const [scan, of] of reminded.get(waiter) ?? [])
+        lanes.set(scan, (lanes.get(scan) ?? new Set()).union(of));
     reminded.delete(waiter);
   }
-  return lanes;
+  for (const [scan, of] of lanes) void scan(of);
 }

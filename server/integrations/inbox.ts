@@ -11,6 +11,7 @@ import type { Logger } from "pino";
 import { DroverError, type Reason } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { InboxAnswer, InboxRow, InboxRows } from "../store/inbox.ts";
+import { isInShard, type ShardNumber } from "../store/partition.ts";
 import type { EngineStore } from "../store/store.ts";
 
 const ROWS_MAX = 200;
@@ -35,6 +36,8 @@ export interface Inbox {
 
 interface InboxOptions {
   readonly rows: InboxRows;
+  /** The shard of the rows; left out: the only one. */
+  readonly shard?: ShardNumber | undefined;
   readonly store: Pick<EngineStore, "namespace" | "incarnation">;
   readonly schedule: Scheduler["schedule"];
   readonly isOwner: () => boolean;
@@ -76,7 +79,7 @@ export function createInbox(options: InboxOptions): Inbox {
 
 /** null: the outcome is unknown, and the row's key makes the next try safe. */
 async function answerOf(
-  { store, schedule, log }: InboxOptions,
+  { store, schedule, shard, log }: InboxOptions,
   row: InboxRow,
   readIn: number,
 ): Promise<InboxAnswer | null> {
@@ -91,7 +94,8 @@ async function answerOf(
     const target = { kind: "named", name, version } as const;
     const plain = { priority: PRIORITY, notify: null, startAt: null, concurrency: null };
     const run = { namespace, target, input, key, labels, digest, readIn, ...plain };
-    return { kind: "began", id, key, began: (await schedule(run)).runId };
+    const { runId } = await schedule(run);
+    return { kind: "began", id, key, began: isInShard(shard, runId) ? runId : null };
   } catch (error) {
     if (error instanceof DroverError && !PASSING.has(error.reason))
       return { kind: "refused", id, key, reason: error.reason, message: error.message };

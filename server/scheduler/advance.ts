@@ -109,6 +109,8 @@ export interface AdvanceOptions {
   readonly traces?: RunTraces | undefined;
   /** Events that may wait before callers are refused; left out: 20,000. */
   readonly waitingMax?: number | undefined;
+  /** Numbers the batches of events; left out: they are those of this part alone. */
+  readonly nextBatch?: (() => BatchNo) | undefined;
 }
 
 /** The caller that sends an event. */
@@ -121,10 +123,10 @@ export interface Caller {
 
 export interface Advance {
   /**
-   * What `submit` submits goes into one batch, if the batch has room. Throws OVERLOADED if
-   * `count` more events have no room to wait. See Batcher.
+   * What `submit` submits goes into one batch for each shard, if the batch has room: one event for
+   * each of `runs`. Throws OVERLOADED if so many events have no room to wait. See Batcher.
    */
-  admit<T>(count: number, submit: () => T): T;
+  admit<T>(runs: readonly RunRef[], submit: () => T): T;
   /**
    * Events of the server itself. They are never refused: the queue is bounded for callers alone.
    */
@@ -146,7 +148,7 @@ const UNAUDITED: readonly AuditEntry[] = Object.freeze([]);
 export function createAdvance(options: AdvanceOptions): Advance {
   const { clock, random } = options;
   const numbers = Array.from({ length: BATCHES_OUT_MAX }, (_, number) => number);
-  let last: BatchNo = 0;
+  const { nextBatch = countBatches() } = options;
 
   const batcher = createBatcher<Item, Advanced>({
     name: "advance",
@@ -161,7 +163,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
     isRetryable: options.isRetryable,
     onFlushed: options.onFlushed,
     async flush(items, wait) {
-      const batch = ++last;
+      const batch = nextBatch();
       for (const { caller } of items) caller?.onBatched(batch);
       // The events of supervisors are of one share: at most BATCHES_OUT_MAX batches in flight have
       // some, and each of these batches has a writer number of its own.
@@ -183,13 +185,19 @@ export function createAdvance(options: AdvanceOptions): Advance {
   });
 
   return Object.freeze({
-    admit: batcher.admit,
+    admit: (runs, submit) => batcher.admit(runs.length, submit),
     submit: (run: RunRef, event: RunEvent, actor: SupervisorActor | null = null) =>
       batcher.submitOwn({ run, event, actor, draw: random.fraction(), caller: null, audit: null }),
     ask: (run: RunRef, event: RunEvent, caller: Caller | null = null, audit: Audit = null) =>
       batcher.submit({ run, event, actor: null, draw: random.fraction(), caller, audit }),
     idle: () => batcher.idle(),
-  });
+  } satisfies Advance);
+}
+
+/** Numbers from 1. */
+export function countBatches(): () => BatchNo {
+  let last = 0;
+  return () => ++last;
 }
 
 interface Flushed extends Worked {

@@ -1,6 +1,7 @@
 // The scheduler as the API uses it: each call goes to the part that answers it.
 import { DroverError } from "../errors.ts";
-import type { EngineStore } from "../store/store.ts";
+import type { AllShards } from "../store/all-shards.ts";
+import type { Shards } from "../store/shards.ts";
 import type { Advance, AdvanceOptions } from "./advance.ts";
 import { createScheduleControl } from "./cron/schedule-control.ts";
 import type { OccurrenceOptions } from "./cron/start-occurrences.ts";
@@ -12,30 +13,32 @@ import {
 } from "./operations.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { rerun, rerunRefusal } from "./rerun.ts";
+import type { PlaceOfKey } from "./run-id.ts";
 import type { RunWatchers } from "./run-watchers.ts";
-import type { createSchedule } from "./schedule.ts";
+import type { Schedule } from "./schedule.ts";
 import type { Scheduler } from "./scheduler.ts";
 import { stepInput } from "./step-input.ts";
 
-interface SchedulerParts {
-  readonly shared: AdvanceOptions;
+interface SchedulerParts
+  extends Pick<AdvanceOptions, "plans" | "typical">,
+    Pick<QueueControlOptions, "wake" | "refresh"> {
+  readonly store: AllShards;
   readonly advance: Advance;
-  readonly schedule: ReturnType<typeof createSchedule>;
-  readonly occurrenceOptions: OccurrenceOptions;
+  readonly schedule: Schedule;
+  readonly shards: Shards<OccurrenceOptions>;
+  readonly placeOfKey: PlaceOfKey;
   readonly rateLimit: RateLimit;
+  readonly runWatchers: RunWatchers;
 }
 
-export function createScheduler(
-  { shared, advance, schedule, occurrenceOptions, rateLimit }: SchedulerParts,
-  runWatchers: RunWatchers,
-  { wake, refresh }: Pick<QueueControlOptions, "wake" | "refresh">,
-): Scheduler {
-  const { store, plans } = shared;
+export function createScheduler(parts: SchedulerParts): Scheduler {
+  const { store, plans, typical, advance, schedule, shards, rateLimit } = parts;
+  const { runWatchers, placeOfKey, wake, refresh } = parts;
   return {
     ...createRegister(store),
     schedule: schedule.schedule,
     scheduleBatch: schedule.scheduleBatch,
-    openBulk: (request) => openBulk(shared, request),
+    openBulk: (request) => openBulk(shards, placeOfKey, request),
     rerun: (request) =>
       rerun({ store, plans, submit: schedule.submit, admitRun: rateLimit.admit }, request),
     rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
@@ -58,10 +61,10 @@ export function createScheduler(
       await store.namespaces.setLogs(namespaceId, stored, audit);
       await rateLimit.refresh();
     },
-    learnedDurations: shared.typical.learned,
+    learnedDurations: typical.learned,
     runChange: runWatchers.change,
     ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
-    ...createScheduleControl(occurrenceOptions),
+    ...createScheduleControl(shards, placeOfKey),
     ...createCircuitControl({ store, circuits: store.circuits, refresh }),
   };
 }
@@ -71,7 +74,7 @@ export function createScheduler(
  * refused before (definition-source.ts), with the paths and lines of the form in which it came.
  */
 function createRegister(
-  store: EngineStore,
+  store: Pick<AllShards, "internDefinition" | "registerWorkflow" | "setDefaultVersion">,
 ): Pick<Scheduler, "registerWorkflow" | "setDefaultVersion"> {
   return {
     async registerWorkflow(namespace, definition, keepDefault, audit) {

@@ -2,13 +2,16 @@
 // says why the run may not begin.
 import type { Payload } from "../core/model/payload.ts";
 import { DroverError } from "../errors.ts";
+import type { AllShards } from "../store/all-shards.ts";
 import type { HookRecord } from "../store/outbox.ts";
 import type { LanedPlan } from "../store/plans.ts";
 import type { Resolved, ScheduleItem } from "./new-run.ts";
 import type { ScheduleOptions } from "./schedule.ts";
 import type { ScheduleRequest } from "./scheduler.ts";
 
-type FinderOptions = Pick<ScheduleOptions, "store" | "plans" | "admitRun" | "runRefusal">;
+type FinderOptions = Pick<ScheduleOptions, "plans" | "admitRun" | "runRefusal"> & {
+  readonly store: Pick<AllShards, "outbox" | "reads" | "internDefinition" | "workflowVersion">;
+};
 
 export type ItemFinder = (request: ScheduleRequest) => Promise<ScheduleItem>;
 

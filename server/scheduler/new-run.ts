@@ -37,6 +37,19 @@ export interface ScheduleItem extends Resolved {
   readonly audit?: Audit;
 }
 
+/** The key whose shard and place the run has; null: it has no key. */
+export function placingKey({
+  request: { concurrency },
+  reserved,
+}: Pick<ScheduleItem, "request" | "reserved">): string | null {
+  return concurrency?.key ?? reserved?.key ?? null;
+}
+
+export interface Scheduled {
+  readonly runId: string;
+  readonly created: boolean;
+}
+
 export interface StartedRun {
   readonly run: NewRun;
   readonly laned: LanedPlan;

@@ -2,7 +2,6 @@
 // write of the store with what follows in this process: waiters may claim again from the lanes
 // concerned, and what may be handed out is read again. Other servers follow within a second.
 
-import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
 import type { Audit } from "../store/audit.ts";
@@ -10,9 +9,10 @@ import type { CircuitOverride, Circuits, CordonRef, NewCordon } from "../store/c
 import type { Pins } from "../store/pins.ts";
 import type { Queues } from "../store/queues.ts";
 import { runIdTime } from "../store/run-head.ts";
+import type { Shards } from "../store/shards.ts";
 import type { EngineStore, LaneKey } from "../store/store.ts";
-import { newRunId } from "./run-id.ts";
-import { KEY_RETENTION_MS } from "./schedule.ts";
+import { newRunId, type PlaceOfKey } from "./run-id.ts";
+import { KEY_RETENTION_MS, type ScheduleOptions } from "./schedule.ts";
 import { BULK_RUNS_MAX, type BulkRequest, type CircuitCalls, type Scheduler } from "./scheduler.ts";
 
 type QueueControl = Pick<
@@ -103,12 +103,14 @@ export function createCircuitControl({
  * idempotent by itself.
  */
 export async function openBulk(
-  { store, random }: { readonly store: EngineStore; readonly random: Random },
+  shards: Shards<Pick<ScheduleOptions, "store" | "random">>,
+  placeOfKey: PlaceOfKey,
   { namespace, requestId, digest, counted, expected, refusal, audit }: BulkRequest,
 ): Promise<{ readonly until: EpochMs; readonly repeated: boolean }> {
+  const key = `\u0001bulk ${requestId}`;
+  const { store, random } = shards.of(placeOfKey(namespace.id, key));
   // No run has this id. It stores a time that is later than the creation of every run counted.
   const runId = newRunId(counted.now + 1, random);
-  const key = `\u0001bulk ${requestId}`;
   const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_RETENTION_MS };
   return store.transact({ name: "bulk" }, async (tx) => {
     const [holder] = await tx.reserveKeys([reservation]);

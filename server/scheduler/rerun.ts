@@ -8,17 +8,17 @@ import type { Payload } from "../core/model/payload.ts";
 import { leavesEffect } from "../core/model/strategy.ts";
 import { type From, type ReusedStep, stepsToReuse } from "../core/recovery/reuse.ts";
 import { DroverError, type Reason } from "../errors.ts";
+import type { AllShards } from "../store/all-shards.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDefinition, RunDetail } from "../store/reads.ts";
-import type { EngineStore, RunId } from "../store/store.ts";
+import type { RunId } from "../store/store.ts";
 import { inputRefusal } from "./item-finder.ts";
-import type { ScheduleItem } from "./new-run.ts";
+import type { Scheduled, ScheduleItem } from "./new-run.ts";
 import type { Admit } from "./rate-limit.ts";
-import type { Scheduled } from "./schedule.ts";
 import type { Again, RerunRequest } from "./scheduler.ts";
 
 interface RerunOptions {
-  readonly store: EngineStore;
+  readonly store: AllShards;
   readonly plans: Plans;
   readonly submit: (item: ScheduleItem) => Promise<Scheduled>;
   readonly admitRun: Admit;
@@ -201,7 +201,7 @@ interface Both {
 }
 
 async function reusedSteps(
-  store: EngineStore,
+  store: AllShards,
   { detail, old, laned, from }: Both,
 ): Promise<readonly ReusedStep[]> {
   const { runId } = detail.run;

@@ -1,6 +1,12 @@
 // Accepts runs: reserves the key, stores the run with its first ready steps, and hands these over
 // to waiting agents in the same transaction. Many Schedule calls share a transaction; a
-// ScheduleBatch has its own.
+// ScheduleBatch has its own in each shard.
+//
+// A run with a concurrency key begins in the place of that key, so all runs of the key are in one
+// shard. Any other run with an idempotency key begins in the place of that one. A run with both
+// has the place of its concurrency key; if that is another shard than the one of its idempotency
+// key, the latter first keeps, in its own shard, where the run begins (key-places.ts). A run
+// without a key begins in the shard whose next batch it reaches first.
 
 import {
   type Batcher,
@@ -11,21 +17,31 @@ import {
 } from "../batching/batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model/model.ts";
-import { DroverError, failedOver, type Reason } from "../errors.ts";
+import { DroverError, failedOver } from "../errors.ts";
+import { ONLY_SHARD, partitionOf, type ShardNumber, shardOf } from "../store/partition.ts";
 import type { KnownPlans, Plans } from "../store/plans.ts";
+import type { Shards } from "../store/shards.ts";
 import type { EngineStore, KeyHolder, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndPublish, type HandOver, slowAfterOf } from "./advance.ts";
 import { type BatchSize, batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
 import type { CommitSummary, Worked } from "./commit-summary.ts";
-import { createItemFinder, type ItemFinder } from "./item-finder.ts";
+import { createItemFinder } from "./item-finder.ts";
 import { laneOfPass } from "./item-lanes.ts";
-import { begin, type ScheduleItem, type StartedRun } from "./new-run.ts";
+import type { KeyPlaces } from "./key-places.ts";
+import {
+  begin,
+  placingKey,
+  type Scheduled,
+  type ScheduleItem,
+  type StartedRun,
+} from "./new-run.ts";
 import { type KeyedRun, noPermit, openPermits, type PermitBudget } from "./permits.ts";
 import type { Admit } from "./rate-limit.ts";
-import { newRunId } from "./run-id.ts";
+import { inPlace, newRunId, type PlaceOfKey } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
+import { scheduleBatch } from "./schedule-batch.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import type { TypicalDurations } from "./typical-durations.ts";
 
@@ -57,28 +73,91 @@ export interface ScheduleOptions {
   readonly traces?: RunTraces | undefined;
   /** Calls that may wait; left out: 20,000. */
   readonly waitingMax?: number | undefined;
-}
-
-export interface Scheduled {
-  readonly runId: string;
-  readonly created: boolean;
+  /** The shard in which the runs begin; left out: the only one. */
+  readonly shard?: ShardNumber;
+  readonly placeOfKey: PlaceOfKey;
+  /** Of all shards; left out: that of the store. */
+  readonly incarnation?: () => number;
 }
 
 type Item = ScheduleItem;
 
-export function createSchedule(options: ScheduleOptions) {
+/** Begins the runs of one shard. */
+export interface RunStarts {
+  submit(item: ScheduleItem): Promise<Scheduled>;
+  /** In one transaction; in several if it begins too much. */
+  submitBatch(items: readonly ScheduleItem[]): Promise<readonly ItemResult<Scheduled>[]>;
+  /** Of single calls. */
+  load: Batcher<ScheduleItem, Scheduled>["load"];
+  idle(): Promise<void>;
+}
+
+export function createRunStarts(options: ScheduleOptions): RunStarts {
   const calls = batcherOfCalls(options);
   const batches = batcherOfBatches(options);
   return Object.freeze({
-    async schedule(request: ScheduleRequest): Promise<Scheduled> {
-      return calls.submit(await createItemFinder(options)(request));
-    },
-    scheduleBatch: (requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]> =>
-      scheduleBatch(createItemFinder(options), batches, requests),
-    /** Begins a run whose definition was found. */
-    submit: (item: ScheduleItem): Promise<Scheduled> => calls.submit(item),
+    submit: calls.submit,
+    submitBatch: (items) => flushAll(batches, items),
+    load: calls.load,
     idle: async () => void (await Promise.all([calls.idle(), batches.idle()])),
-  });
+  } satisfies RunStarts);
+}
+
+export interface Schedule {
+  schedule(request: ScheduleRequest): Promise<Scheduled>;
+  scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]>;
+  /** Begins a run whose definition was found. */
+  submit(item: ScheduleItem): Promise<Scheduled>;
+  idle(): Promise<void>;
+}
+
+/** Begins runs in all shards. */
+export function createSchedule(
+  options: Parameters<typeof createItemFinder>[0] & Pick<ScheduleOptions, "placeOfKey">,
+  shards: Shards<RunStarts>,
+  keyPlaces: KeyPlaces,
+): Schedule {
+  const choose = createShardChoice(shards, options.placeOfKey);
+  const isOneShard = shards.all.length === 1;
+  const submit = async (item: Item): Promise<Scheduled> => {
+    await keyPlaces.keep(item);
+    return choose(item).submit(item);
+  };
+  return Object.freeze({
+    schedule: async (request) => submit(await createItemFinder(options)(request)),
+    scheduleBatch: (requests) =>
+      scheduleBatch(createItemFinder(options), keyPlaces, { choose, isOneShard }, requests),
+    submit,
+    idle: async () => void (await Promise.all(shards.all.map((one) => one.idle()))),
+  } satisfies Schedule);
+}
+
+/** The shard that a run begins in. */
+type ShardChoice = (item: Item) => RunStarts;
+
+function createShardChoice(shards: Shards<RunStarts>, placeOfKey: PlaceOfKey): ShardChoice {
+  let turn = 0;
+  return (item) => {
+    const place = placeOf(item, placeOfKey);
+    if (place !== null) return shards.of(place);
+    turn = (turn + 1) % shards.all.length;
+    return leastBusy([...shards.all.slice(turn), ...shards.all.slice(0, turn)]) ?? shards.home;
+  };
+}
+
+/**
+ * Of the shards with the fewest batches in flight, the one in which most runs wait: its batch is
+ * flushed next, and larger batches cost less for each run.
+ */
+function leastBusy(all: readonly RunStarts[]): RunStarts | undefined {
+  const loads = all.map((one) => ({ one, ...one.load() }));
+  return loads.sort((a, b) => a.inFlight - b.inFlight || b.waiting - a.waiting)[0]?.one;
+}
+
+/** The last byte of the id of the run; null: any. */
+function placeOf(item: Item, placeOfKey: PlaceOfKey): number | null {
+  const key = placingKey(item);
+  return key === null ? null : placeOfKey(item.request.namespace.id, key);
 }
 
 function batcherOfCalls(options: ScheduleOptions): Batcher<Item, Scheduled> {
@@ -124,30 +203,6 @@ function batcherOfBatches(options: ScheduleOptions): Batches {
   });
 }
 
-async function scheduleBatch(
-  find: ItemFinder,
-  batches: Batches,
-  requests: readonly ScheduleRequest[],
-): Promise<readonly BatchAnswer[]> {
-  const found = await Promise.all(
-    requests.map(async (request): Promise<Item | DroverError> => {
-      try {
-        return await find(request);
-      } catch (error) {
-        if (error instanceof DroverError && OF_ONE.has(error.reason)) return error;
-        throw error;
-      }
-    }),
-  );
-  const items = found.filter((one): one is Item => !(one instanceof DroverError));
-  const results = await flushAll(batches, items);
-  let at = 0;
-  return found.map((one) => {
-    if (one instanceof DroverError) return { kind: "refused", error: one };
-    return batchAnswer(results[at++]);
-  });
-}
-
 /** Items to be tried again are flushed once more: by then the first call of each key is settled. */
 async function flushAll(
   batches: Batches,
@@ -168,20 +223,6 @@ function partly(cause: unknown): never {
     "some runs of the batch have started, and the others could not: repeat it",
     { retryAfterMs: RETRY_MS, cause },
   );
-}
-
-/**
- * Errors of one run of a batch. Any other error is about the store, and so about the whole batch.
- */
-const OF_ONE: ReadonlySet<Reason> = new Set([
-  ...(["INVALID_REQUEST", "WORKFLOW_NOT_FOUND", "NAMESPACE_LIMIT"] as const),
-]);
-
-function batchAnswer(result: ItemResult<Scheduled> | undefined): BatchAnswer {
-  if (result?.kind === "done") return { kind: "scheduled", ...result.result };
-  if (result?.kind === "failed" && result.error instanceof DroverError)
-    return { kind: "refused", error: result.error };
-  throw new Error("a run of a batch came back without an answer");
 }
 
 /** The items of one transaction, and what has been decided about them so far. */
@@ -206,7 +247,7 @@ export async function accept(
   size: BatchSize = batchSize(),
 ): Promise<Worked & { results: readonly ItemResult<Scheduled>[] }> {
   expectCurrent(options, items);
-  const ids = items.map(() => newRunId(tx.now, options.random)).sort();
+  const ids = newRunIds(options, tx, items);
   const holders = await reserve(tx, items, ids);
   const permits = await openPermits(tx, runsWithKeys(tx, items, ids, holders));
   const started: StartedRun[] = [];
@@ -227,6 +268,23 @@ export async function accept(
   );
   if (free.length > 0) await tx.releaseKeys(free);
   return { ...written, records, started: runs, results };
+}
+
+/** In the order of the items. */
+function newRunIds(
+  { random, placeOfKey, shard = ONLY_SHARD }: ScheduleOptions,
+  tx: Tx,
+  items: readonly Item[],
+): readonly string[] {
+  const ids = items.map(() => newRunId(tx.now, random)).sort();
+  return ids.map((id, index) => {
+    const item = items[index];
+    const place = item ? placeOf(item, placeOfKey) : null;
+    if (place !== null) return inPlace(id, place);
+    if (shard.count === 1) return id;
+    const drawn = partitionOf(0, id);
+    return inPlace(id, drawn - shardOf(drawn, shard.count) + shard.number);
+  });
 }
 
 function acceptItem(accepting: Accepting, item: Item, runId: string): ItemResult<Scheduled> {
@@ -275,8 +333,11 @@ function recordsOf({ store, typical }: ScheduleOptions, started: readonly Starte
  * another run, may have been lost. The transaction has its connection by now, so a change of the
  * incarnation is known.
  */
-function expectCurrent({ plans, store }: ScheduleOptions, items: readonly Item[]): void {
-  const now = store.incarnation();
+function expectCurrent(
+  { plans, store, incarnation = store.incarnation }: ScheduleOptions,
+  items: readonly Item[],
+): void {
+  const now = incarnation();
   const isCurrent = ({ laned, request: { readIn = now } }: Item): boolean =>
     readIn === now && plans.isCurrent(laned);
   if (!items.every(isCurrent)) throw failedOver();

@@ -160,6 +160,11 @@ export interface Circuits {
    */
   change(changes: readonly CircuitChange[], actor: Actor): Promise<readonly CircuitRef[]>;
   /**
+   * Stores the interventions alone, of changes that the first shard has made and that are about
+   * runs of this one.
+   */
+  record(changes: readonly CircuitChange[], actor: Actor): Promise<void>;
+  /**
    * Forces a circuit, also in the lanes of the same task for single versions of agents; null takes
    * that back, and the circuit begins closed. Idempotent: if it is forced in the same way again,
    * the first person and reason stay.

@@ -26,9 +26,10 @@ export type InboxAnswer = Pick<InboxRow, "id" | "key"> &
         readonly kind: "began";
         /**
          * The run that the row has started. If the database does not have this run, the row stays:
-         * a fail-over has lost the run together with the last transactions.
+         * a fail-over has lost the run together with the last transactions. null: a run of another
+         * shard, which a fail-over of this one does not lose.
          */
-        readonly began: RunId;
+        readonly began: RunId | null;
       }
     | { readonly kind: "refused"; readonly reason: string; readonly message: string }
   );

@@ -76,7 +76,7 @@ export interface ForgottenPage {
 
 /** `relative` open: the run itself, its parent, or a child of it, with its state. */
 export type Erased =
-  | { readonly kind: "erased"; readonly workflow: string }
+  | { readonly kind: "erased"; readonly workflow: string; readonly key: string | null }
   | { readonly kind: "unknown" }
   | {
       readonly kind: "open";
@@ -126,6 +126,11 @@ export interface Namespaces {
    * repeated.
    */
   eraseRun(namespaceId: number, runId: RunId, audit: Audit): Promise<Erased>;
+  /**
+   * Removes an idempotency key that this shard has reserved for a run of another shard, and what
+   * its inbox has under it.
+   */
+  forgetKey(namespaceId: number, key: string): Promise<void>;
   /**
    * Removes the definitions of a page that no version of a workflow and no run has used for so
    * long. `internDefinition` never returns a definition that is about to be removed. Returns where

@@ -241,6 +241,7 @@ export interface HandOverPage {
 }
 
 export interface SupervisorRecord {
+  /** Of a store with several shards: its process, the same in all of them. */
   readonly node: string;
   readonly address: string;
   readonly startedAt: EpochMs;

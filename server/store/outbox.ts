@@ -141,8 +141,8 @@ export interface DeliveryPage {
   readonly states: readonly DeliveryState[];
   readonly hook: string | null;
   readonly limit: number;
-  /** The id of the last delivery of the page before. */
-  readonly after: string | null;
+  /** The last delivery of the page before. */
+  readonly after: Pick<DeliveryRecord, "createdAt" | "id"> | null;
 }
 
 export interface Outbox {

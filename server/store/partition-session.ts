@@ -3,6 +3,8 @@ import type { EpochMs } from "../core/model/attempt.ts";
 
 export interface NodeInfo {
   readonly node: string;
+  /** A UUID by which a process is known that joins several shards; left out: `node`. */
+  readonly process?: string;
   readonly address: string;
   /** The regions whose partitions it watches; null or left out: all, later ones too. */
   readonly regions?: readonly number[] | null;
@@ -10,7 +12,7 @@ export interface NodeInfo {
   readonly standby?: boolean;
 }
 
-export type LiveNode = Required<Omit<NodeInfo, "address">>;
+export type LiveNode = Required<Omit<NodeInfo, "address" | "process">>;
 
 export interface TakenPartition {
   readonly partition: number;

@@ -3,6 +3,7 @@
 import type { LanePause } from "../core/explain/explanation.ts";
 import type { QueueLimits, QueueUse } from "../core/model/limits.ts";
 import type { Audit } from "./audit.ts";
+import type { QueueShares } from "./queue-shares.ts";
 import type { RunId } from "./run-head.ts";
 
 export type { LanePause };
@@ -58,6 +59,8 @@ export interface QueuePage {
 }
 
 export interface Queues {
+  /** How several shards divide the limits of queues. */
+  readonly shares: QueueShares;
   /**
    * After it returns, no server claims from these lanes: claims that were in progress have ended.
    * Idempotent: the first reason stays.
@@ -66,8 +69,9 @@ export interface Queues {
   /** Returns its lanes, from which waiting polls may be served again. */
   resume(of: QueueRef, audit?: Audit): Promise<readonly number[]>;
   /**
-   * After it returns, no server claims more than the limits allow. A new rate begins with a full
-   * bucket. Returns the lanes of the queue, from which waiting polls may perhaps get more.
+   * After it returns, no server claims more than the limits allow; if there are several shards,
+   * once the limits are divided anew (queue-shares.ts). A new rate begins with a full bucket.
+   * Returns the lanes of the queue, from which waiting polls may perhaps get more.
    */
   setLimits(of: QueueRef, limits: QueueLimits, audit?: Audit): Promise<readonly number[]>;
   /**

@@ -39,6 +39,8 @@ export interface CircuitWatchOptions {
   readonly settings: CircuitSettings;
   readonly log: Logger;
   readonly onFailed?: (() => void) | undefined;
+  /** How many shards the store has. The owner owns partitions of the first one. */
+  readonly shards: number;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   /** Takes out the counts of this server that have to be written. */
   readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedOutcomes[];
@@ -58,7 +60,7 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
     const halfOpen = found.circuits.filter(({ state }) => state.kind === "trying");
     const lanes = new Set([...found.watched, ...[...halfOpen, ...counted].map(({ lane }) => lane)]);
     if (node === null || lanes.size === 0) return;
-    const byOwner = Map.groupBy([...lanes], (lane) => ownerOf(owned, lane));
+    const byOwner = Map.groupBy([...lanes], (lane) => ownerOf(owned, lane, options.shards));
     let changed = false;
     for (const [owner, own] of byOwner) {
       if (!owner) continue;
@@ -88,8 +90,8 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
   });
 }
 
-function ownerOf(owned: readonly Owned[], lane: number): Owned | undefined {
-  const slot = lane % PARTITIONS_PER_REGION;
+function ownerOf(owned: readonly Owned[], lane: number, shards: number): Owned | undefined {
+  const slot = (lane * shards) % PARTITIONS_PER_REGION;
   return owned.find(({ partition }) => partition % PARTITIONS_PER_REGION === slot);
 }
 

@@ -30,7 +30,7 @@ export function createHousekeeping(
   clock: Clock,
   log: Logger,
   kept: Partial<Retention>,
-  onFailed?: () => void,
+  { shards = 1, onFailed }: { readonly shards?: number; readonly onFailed?: () => void } = {},
 ): Loop {
   /** Where the walk through the runs of a namespace continues: it must pass the runs that stay. */
   const places = new Map<number, RunId | null>();
@@ -85,7 +85,8 @@ export function createHousekeeping(
             forgetRuns(namespaceId, retentionMs),
           );
       });
-      await alone(failures, "forget_definitions", forgetDefinitions);
+      // No shard knows which definitions the runs of others have.
+      if (shards === 1) await alone(failures, "forget_definitions", forgetDefinitions);
       await alone(failures, "count_storage", () => store.namespaces.countStorage(STORAGE_EVERY_MS));
       for (const [part, error] of failures) failed(part, error);
     },

@@ -11,7 +11,7 @@ import type { Clock, Random, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError, errorMessage } from "../errors.ts";
-import { partitionsOf, regionOf } from "../store/partition.ts";
+import { partitionsOf, regionOf, type ShardNumber, shardOf } from "../store/partition.ts";
 import type { PartitionScan, PartitionSession } from "../store/partition-session.ts";
 import type { EngineStore } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
@@ -68,13 +68,17 @@ interface OwnershipOptions {
   readonly random: Random;
   readonly log: Logger;
   readonly address: string;
+  /** A UUID by which this process is known in all shards; left out: there is one shard. */
+  readonly process?: string | undefined;
   readonly supervision: Supervision;
   readonly settings: Pick<
     SupervisorConfig,
     "scanEveryMs" | "ownerPollMs" | "ownerLostMs" | "ownerMoves"
   >;
-  /** The partitions that exist; left out: all of every region. */
+  /** The partitions that exist; left out: all of every region that this shard stores. */
   readonly partitions?: readonly number[] | undefined;
+  /** The shard that stores them; left out: the only one. */
+  readonly shard?: ShardNumber;
   readonly onTaken: (partitions: readonly number[]) => void;
   readonly onLanes: (lanes: readonly number[]) => void;
   readonly onDueTime: (dueAt: EpochMs) => void;
@@ -128,7 +132,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     node: () => state.member?.session.node ?? null,
     owned: () => ownedNow(state),
     hasPeers: () => state.member?.peers ?? false,
-    partitions: () => state.member?.all ?? partitionsOf(0),
+    partitions: () => state.member?.all ?? stored(options, 0),
     unwatched: () => state.member?.unwatched ?? [],
     fenced(node: string) {
       const { member } = state;
@@ -137,6 +141,12 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     announceLanes: (lanes: readonly number[]) => announceLanes(state, lanes),
     announceDueTime: (set: DueTimeSet) => announceDueTime(state, set),
   });
+}
+
+/** The partitions of a region that are in this shard. */
+function stored({ shard }: Pick<OwnershipOptions, "shard">, region: number): readonly number[] {
+  const all = partitionsOf(region);
+  return shard ? all.filter((one) => shardOf(one, shard.count) === shard.number) : all;
 }
 
 async function start(state: State): Promise<void> {
@@ -203,15 +213,16 @@ function isUnsupported(error: unknown): error is DroverError {
 async function join(state: State): Promise<void> {
   const { store, clock, random, log, address, supervision, onLanes, onDueTime } = state.options;
   const node = randomUuid(random);
+  const { process = node } = state.options;
   const sentAt = clock.monotonicMs();
-  const session = await store.partitions.join({ node, address, ...supervision });
+  const session = await store.partitions.join({ node, process, address, ...supervision });
   const joined: Membership = {
     session,
     owned: new Map(),
     freeSince: new Map(),
     handedBack: new Set(),
     movedAt: Number.NEGATIVE_INFINITY,
-    all: partitionsOf(0),
+    all: stored(state.options, 0),
     unwatched: [],
     peers: false,
     answeredSentAt: sentAt,
@@ -277,7 +288,7 @@ function mark(
   sentAt: number,
 ): number[] {
   const isHeld = new Set(held);
-  const all = options.partitions ?? regions.flatMap(partitionsOf);
+  const all = options.partitions ?? regions.flatMap((region) => stored(options, region));
   of.all = all;
   for (const partition of all) {
     if (isHeld.has(partition)) of.freeSince.delete(partition);

@@ -10,10 +10,8 @@ import type { Worked } from "../scheduler/commit-summary.ts";
 import { OVERDUE_OF, unownedCount } from "../store/overdue.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { Granted } from "../store/store.ts";
-import type { ConsistencyCheck } from "../supervisor/consistency.ts";
 import type { SupervisorHealth } from "../supervisor/health.ts";
 import type { Ownership } from "../supervisor/ownership.ts";
-import type { TimerScan } from "../supervisor/timers.ts";
 import type { Metrics } from "./metrics.ts";
 
 const SESSION_SEEN_MS = 60_000;
@@ -29,7 +27,7 @@ const BACKGROUND_PARTS = [
     "dispatch",
     "health",
   ] as const),
-  ...(["webhooks", "triggers", "inbox", "rate-limit", "durations"] as const),
+  ...(["webhooks", "triggers", "inbox", "rate-limit", "queue-shares", "durations"] as const),
 ];
 export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
 
@@ -167,8 +165,8 @@ interface ObservedPlane {
   /** Polls that wait in this process. */
   parked(): number;
   readonly ownership: Pick<Ownership, "owned">;
-  readonly consistency: Pick<ConsistencyCheck, "roundAgeMs">;
-  readonly timers: Pick<TimerScan, "failedRows">;
+  consistencyAgeMs(): number;
+  failedTimers(): number;
 }
 
 /** Metrics that are read at each scrape. */
@@ -188,9 +186,9 @@ export function observePlane(
   metrics.observe("drover_polls_parked", () => one(plane.parked()));
   metrics.observe("drover_agent_sessions", () => one(measures.sessions()));
   metrics.observe("drover_partitions_owned", () => one(plane.ownership.owned().length));
-  metrics.observe("drover_failed_timers", () => one(plane.timers.failedRows()));
+  metrics.observe("drover_failed_timers", () => one(plane.failedTimers()));
   metrics.observe("drover_consistency_round_age_seconds", () =>
-    one(seconds(plane.consistency.roundAgeMs())),
+    one(seconds(plane.consistencyAgeMs())),
   );
   metrics.observe("drover_degraded", () =>
     one(Number(supervisorHealth.health().status === "degraded")),

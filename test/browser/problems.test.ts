@@ -66,6 +66,7 @@ test("what takes longer than 300 ms has grey bars in its place", async (context)
   await visit(page, "/workflows");
   const bars = page.locator("main .skeleton[aria-busy=true]");
   await bars.getByText("Loading the workflows").waitFor({ ...WAIT, state: "attached" });
+  await page.waitForFunction(`document.querySelector(".skeleton").getAnimations().length > 0`);
   const delay = `document.querySelector(".skeleton").getAnimations()[0].effect.getTiming().delay`;
   expect(await page.evaluate<number>(delay)).toBe(300);
   await checkScreen(page, "skeleton");

@@ -47,12 +47,14 @@ async function killedInRecovery(stage: Stage, chance: Chance): Promise<void> {
 function failover(how: "killed" | "island"): Fault["act"] {
   return async (stage) => {
     note(stage, "down");
-    await stage.database.promote(how, () => point(stage, NOWHERE));
+    const { standby } = stage.database;
+    if (!standby) throw new Error("there is no standby to promote");
+    await standby.promote(how, () => point(stage, NOWHERE));
     point(stage, stage.database.address());
     note(stage, "up");
     // Its new standby is built from it while it works.
     note(stage, "slow", "base backup");
-    await stage.database.addStandby();
+    await standby.add();
     note(stage, "slow", "base backup");
   };
 }
@@ -76,6 +78,7 @@ async function pidsOf(stage: Stage, types: string, max: number): Promise<readonl
     client.query<{ pid: number }>(
       `select pid from pg_stat_activity
        where backend_type = any($1::text[]) and (application_name like 'drover-%' or $2)
+         and coalesce(datname, current_database()) = current_database()
        order by random() limit $3`,
       [types.split(","), !types.includes("client backend"), max],
     ),
@@ -92,7 +95,7 @@ async function backendsFrozen(stage: Stage, chance: Chance): Promise<void> {
 
 /** No commit is confirmed while the sender stands still. */
 async function helpersFrozen(stage: Stage, chance: Chance): Promise<void> {
-  const pids = await pidsOf(stage, chance.pick(["walsender", "checkpointer", "walwriter"]), 1);
+  const pids = await pidsOf(stage, "walsender,checkpointer,walwriter", 1);
   note(stage, "down", "frozen process");
   await signalled(pids, chance.between(500, 4_000));
   note(stage, "up");
@@ -251,11 +254,18 @@ export const DATABASE_FAULTS: readonly Fault[] = [
     scope: "database",
     act: killedInRecovery,
   },
-  { name: "failover", of: ["F9"], scope: "database", act: failover("killed") },
+  {
+    name: "failover",
+    of: ["F9"],
+    scope: "database",
+    needsStandby: true,
+    act: failover("killed"),
+  },
   {
     name: "failover beside an island",
     of: ["F9"],
     scope: "database",
+    needsStandby: true,
     act: failover("island"),
   },
   { name: "backends frozen", of: ["F6"], scope: "database", act: backendsFrozen },

@@ -33,15 +33,19 @@ export interface Database {
   jumpClock(byMs: number): void;
   /** The pid of the primary, if it runs. */
   readonly pid: () => number | null;
-  readonly standbyPid: () => number | null;
+  /** null: this database has no standby. */
+  readonly standby: Standby | null;
+  stopAll(): Promise<void>;
+}
+
+export interface Standby {
   /**
    * Makes the standby the primary. The old one is killed before, or, as an island, after
    * `fence` has cut everyone off from it.
    */
   promote(how: "killed" | "island", fence: () => void): Promise<void>;
   /** Builds a standby from the primary; returns when it confirms commits. */
-  addStandby(): Promise<void>;
-  stopAll(): Promise<void>;
+  add(): Promise<void>;
 }
 
 interface Node {
@@ -51,7 +55,7 @@ interface Node {
   readonly order: Database["order"];
 }
 
-const MIGRATIONS = join(import.meta.dirname, "../../migrations");
+export const MIGRATIONS = join(import.meta.dirname, "../../migrations");
 const SETTINGS = {
   max_connections: "120",
   shared_buffers: "64MB",
@@ -182,9 +186,7 @@ export async function createDatabase(folder: string, preload: Preload): Promise<
       standby?.order({});
     },
     pid: () => pidOf(primary),
-    standbyPid: () => pidOf(standby),
-    promote,
-    addStandby,
+    standby: { promote, add: addStandby },
     async stopAll() {
       if (standby) await standby.postgres.kill();
       await primary.postgres.kill();

@@ -32,8 +32,11 @@ export type Plan =
   | { readonly kind: "rounds"; readonly minutes: number };
 
 /** The kinds that happen at least once. */
-export function faultsOf({ kind }: Plan, preload: Preload): readonly Fault[] {
-  const all = FAULTS.filter(({ needsPreload }) => !needsPreload || preload.kind === "ready");
+export function faultsOf({ kind }: Plan, preload: Preload, hasStandby: boolean): readonly Fault[] {
+  const all = FAULTS.filter(
+    ({ needsPreload, needsStandby }) =>
+      (!needsPreload || preload.kind === "ready") && (!needsStandby || hasStandby),
+  );
   return kind === "short" ? all.filter(({ name }) => SHORT.has(name)) : all;
 }
 

@@ -13,6 +13,7 @@ export interface Fault {
   readonly scope: Scope;
   /** It is injected by what is preloaded (preloaded.ts). */
   readonly needsPreload?: true;
+  readonly needsStandby?: true;
   /** Injects it, waits, and takes it back; all random numbers are from this chance. */
   act(stage: Stage, chance: Chance): Promise<void>;
 }

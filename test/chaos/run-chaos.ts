@@ -40,17 +40,18 @@ const DRAIN_MS_MAX = 90_000;
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { seed, folder, agents, preload, openMax, plan, log } = options;
-  const planned = faultsOf(plan, preload);
   const startedMs = performance.now();
   // PostgreSQL may have to run under another account, which must be able to pass.
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o711);
   const stage = await openStage({ folder, seed, agents, preload, openMax });
+  const planned = faultsOf(plan, preload, stage.database.standby !== null);
   const watch = watchMachine(stage);
   const faults = new Map<string, number>();
   try {
     log("the processes are up");
     if (preload.kind === "missing") log(`no fault of a disk or a clock: ${preload.why}`);
+    if (stage.database.standby === null) log("no failover: a worker of Citus has no standby");
     await Promise.all(stage.clients.map((clients) => clients.start()));
     const stepsPerSecond = await warmUp(stage);
     log(`${stepsPerSecond.toFixed(1)} steps/s before the faults`);

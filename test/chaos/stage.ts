@@ -10,8 +10,10 @@ import { type Chance, createChance } from "../../simulator/chance.ts";
 import { createDatabaseClock, jumpClock } from "../simulation/database-clock.ts";
 import type { TaskSeen } from "../simulation/history.ts";
 import { createRecorder, type Recorder } from "../simulation/recorder.ts";
+import { citusUrl } from "../support/citus.ts";
 import { freeAddress } from "../support/free-address.ts";
 import { until } from "../support/until.ts";
+import { openCitusDatabase } from "./citus-database.ts";
 import { type Clients, createClients } from "./clients.ts";
 import { createDatabase, type Database } from "./database.ts";
 import { type EffectsService, startEffectsService } from "./effects-service.ts";
@@ -125,9 +127,12 @@ export async function openStage(options: StageOptions): Promise<Stage> {
 
 /** The database, the servers and the supervisors. */
 async function openControlPlane({ folder, chance, stops, run, preload }: Opening) {
-  const database = await createDatabase(folder, preload);
+  const database =
+    citusUrl === undefined
+      ? await createDatabase(folder, preload)
+      : await openCitusDatabase(citusUrl, folder, preload);
   stops.push(database.stopAll);
-  await database.addStandby();
+  await database.standby?.add();
   const toDatabase = new Map<string, FaultProxy>();
   const throughProxy = async (name: string): Promise<string> => {
     const proxy = await open(database.address(), true, chance);

@@ -186,7 +186,7 @@ export function describeRandomRuns<S extends EngineStore>(
       }),
       { seed: SEED, numRuns: count },
     );
-  }, 120_000);
+  });
 }
 
 async function perform(life: Life, next: Act): Promise<void> {

@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
-import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { dumpSchema } from "../../migrations/schema-dump.ts";
 import { systemRandom } from "../../server/clock.ts";
 import { startServer } from "../../server/main.ts";
@@ -152,8 +152,10 @@ describe("two Drovers in one database", () => {
     const { connectionString } = database;
     const received: Record<string, number[]> = { [DATABASE_SCHEMA]: [], [OTHER]: [] };
     const sessions = [];
-    for (const schema of [DATABASE_SCHEMA, OTHER]) {
+    // Before a session joins: one that is idle for as long as a migration takes is ended.
+    for (const schema of [DATABASE_SCHEMA, OTHER])
       await migrate(client, { folder: MIGRATIONS, schema });
+    for (const schema of [DATABASE_SCHEMA, OTHER]) {
       const store = createPostgresStore({ connectionString, schema, log: quietLog });
       const node = randomUuid(systemRandom);
       const session = await store.partitions.join({ node, address: "127.0.0.1:1" });
@@ -240,9 +242,7 @@ describe("a role without rights on public", () => {
   let admin: Client;
 
   beforeEach(async () => {
-    const as = new URL(inject("testAdminUrl"));
-    as.pathname = new URL(database.connectionString).pathname;
-    admin = await connect(as.href);
+    admin = await connect(database.adminConnectionString);
     await admin.query(`create role ${role} login password 'secret'`);
     await admin.query("revoke all on schema public from public");
     const own = new URL(database.connectionString);
@@ -297,9 +297,7 @@ describe("a server whose role may change rows, and no tables", () => {
   let admin: Client;
 
   beforeEach(async () => {
-    const as = new URL(inject("testAdminUrl"));
-    as.pathname = new URL(database.connectionString).pathname;
-    admin = await connect(as.href);
+    admin = await connect(database.adminConnectionString);
     await admin.query(`create role ${role} login password 'secret'`);
     const own = new URL(database.connectionString);
     own.username = role;

@@ -11,9 +11,11 @@ import { evaluatorOf } from "../../server/expressions/evaluator.ts";
 import { calendarTimesOf } from "../../server/scheduler/cron/calendar-times.ts";
 import { createScheduleControl } from "../../server/scheduler/cron/schedule-control.ts";
 import { createOccurrences } from "../../server/scheduler/cron/start-occurrences.ts";
+import { createPlaceOfKey } from "../../server/scheduler/run-id.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
 import type { ScheduleSpec } from "../../server/store/schedules.ts";
+import { shardsOf } from "../../server/store/shards.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { NO_TYPICAL_DURATIONS } from "../support/no-typical-durations.ts";
@@ -80,6 +82,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
     publish: () => undefined,
     announce: () => undefined,
     typical: NO_TYPICAL_DURATIONS,
+    placeOfKey: createPlaceOfKey(),
     isRetryable: () => false,
     onError: (error: unknown) => {
       throw error;
@@ -93,7 +96,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
         throw new Error("killed before its commit");
       }),
   };
-  const control = createScheduleControl(optionsOf(store));
+  const control = createScheduleControl(shardsOf([optionsOf(store)]), createPlaceOfKey());
   const of = { namespace, name: NAME };
   const spec: ScheduleSpec = {
     calendar,

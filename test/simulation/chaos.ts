@@ -2,6 +2,7 @@
 // every process that stops is started again, at the latest at the heal.
 
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
+import type { Shards } from "../../server/store/shards.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import { type AgentShape, type Session, startAgent } from "./agent.ts";
@@ -13,7 +14,8 @@ import type { StoreWitness } from "./store-witness.ts";
 import type { World } from "./world.ts";
 
 export interface Chaos {
-  isStoreUp(): boolean;
+  /** By the number of a shard. */
+  isStoreUp(shard: number): boolean;
   start(world: World, shapes: readonly AgentShape[]): void;
   /** Faults that strike the servers of a world in the middle of an action. */
   strikes(world: () => World): Strikes;
@@ -56,6 +58,8 @@ const LONG_TAIL_MAX = 100;
 const RELIEVED_MS_MAX = 3;
 /** Longer than it takes until others see that a frozen server is silent, and take over. */
 const UNRELIEVED_MS_MAX = 8_000;
+/** Of the times when the store of several shards is away: only one of them is. */
+const ONE_SHARD_SHARE = 0.7;
 const FAIL_OVER_MS: readonly [number, number] = [3_500, 6_000];
 /** The clock is then behind for so long. */
 const BACK_MS_MAX = 5_000;
@@ -67,10 +71,10 @@ function aheadMsMax(chance: Chance): number {
 
 export function createChaos(
   chance: Chance,
-  store: Pick<MemoryStore, "simulateFailover">,
+  shards: Shards<Pick<MemoryStore, "simulateFailover">>,
   witness: Pick<StoreWitness, "lost">,
 ): Chaos {
-  let storeUp = true;
+  const away = new Set<number>();
   const undo = new Set<() => void>();
   const stopping = new Set<ServerProcess>();
   /** Servers that wake when they are relieved, and how. */
@@ -163,31 +167,37 @@ export function createChaos(
     });
   }
 
+  /** One shard of several, or all of them. */
   function storeAway(world: World): void {
-    if (!storeUp) return;
+    const all = shards.all.map((_, shard) => shard);
+    const some = all.length > 1 && chance.happens(ONE_SHARD_SHARE) ? [chance.pick(all)] : all;
+    if (away.size > 0) return;
     world.faults.count("store away");
     world.recorder.fault({ kind: "store", did: "down" }, "store", false);
-    storeUp = false;
+    for (const shard of some) away.add(shard);
     forAWhile(world, chance.between(100, 6_000), () => {
       world.recorder.fault({ kind: "store", did: "up" }, "store", false);
-      storeUp = true;
+      away.clear();
     });
   }
 
+  /** The node of one shard. */
   function failOver(world: World): void {
-    if (!storeUp) return;
+    if (away.size > 0) return;
     world.faults.count("store lost its tail");
     world.recorder.fault({ kind: "store", did: "down" }, "store", false);
-    storeUp = false;
+    const [one = 0] = shards.all.length > 1 ? [chance.between(0, shards.all.length - 1)] : [];
+    away.add(one);
     forAWhile(world, chance.between(...FAIL_OVER_MS), () => {
-      void store
+      void shards
+        .of(one)
         .simulateFailover(chance.between(1, chance.pick([TAIL_MAX, LONG_TAIL_MAX])))
         .then((changes) => {
-          const lost = lostTail(changes);
-          witness.lost(changes);
+          const lost = lostTail(changes, shards.all.length > 1);
+          witness.lost(one, changes);
           world.recorder.fault({ kind: "store", did: "tail-lost", lost }, "store", false);
           world.recorder.fault({ kind: "store", did: "up" }, "store", false);
-          storeUp = true;
+          away.clear();
         });
     });
   }
@@ -205,7 +215,7 @@ export function createChaos(
   }
 
   return Object.freeze({
-    isStoreUp: () => storeUp,
+    isStoreUp: (shard) => !away.has(shard),
     strikes: (world: () => World): Strikes => ({
       freeze: (server) => void pause(world(), server, true),
       freezeUntilRelieved(server) {

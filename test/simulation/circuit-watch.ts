@@ -20,13 +20,15 @@ export interface CircuitWatchOptions {
 
 export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions): CircuitWatch {
   let known: { readonly snapshot: CircuitSnapshot; readonly atMs: number } | null = null;
+  /** A claim of any shard asks the first one for its probe. */
+  const tried = new Set<string>();
 
   const circuitsOf = ({ ready, agentId }: Grant): readonly Circuit[] =>
     (known?.snapshot.circuits ?? []).filter(
       (one) => one.lane === ready.lane && (one.agentId === "" || one.agentId === agentId),
     );
 
-  function check(grant: Grant, tried: ReadonlySet<string>): void {
+  function check(grant: Grant): void {
     if (!known) return;
     const now = known.snapshot.now + (clock.monotonicMs() - known.atMs);
     for (const { lane, agentId, state, override } of circuitsOf(grant)) {
@@ -44,7 +46,6 @@ export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions):
       known = { snapshot, atMs: clock.monotonicMs() };
     },
     watch(tx: Tx): Tx {
-      const tried = new Set<string>();
       return {
         ...tx,
         async takeProbes(probes: readonly Probe[]) {
@@ -52,12 +53,12 @@ export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions):
           for (const ref of taken) {
             faults.count("circuit tried");
             const probe = probes.find((one) => isOf(one, ref));
-            if (probe) tried.add(probeKey(ref, { ready: probe }));
+            if (probe) tried.add(probeKey(ref, probe));
           }
           return taken;
         },
         async grant(grants: readonly Grant[]) {
-          for (const grant of grants) check(grant, tried);
+          for (const grant of grants) check(grant);
           return tx.grant(grants);
         },
       };
@@ -69,9 +70,6 @@ function isOf(probe: Probe, { lane, agentId }: CircuitRef): boolean {
   return probe.lane === lane && probe.agentId === agentId;
 }
 
-function probeKey(
-  { lane, agentId }: CircuitRef,
-  { ready }: { readonly ready: { readonly runId: string; readonly step: number } },
-): string {
-  return `${lane}/${agentId} ${ready.runId}/${ready.step}`;
+function probeKey({ lane, agentId }: CircuitRef, { secret }: Pick<Grant, "secret">): string {
+  return `${lane}/${agentId} ${secret}`;
 }

@@ -1,7 +1,8 @@
 // Derived rows must agree with the pages that they are computed from after every transaction: no
 // fault excuses a difference, and no server may rewrite it before a check has seen it.
 
-import type { Store } from "../../server/store/store.ts";
+import type { Shards } from "../../server/store/shards.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import type { VirtualTime } from "../../simulator/virtual-time.ts";
 
 const COMPARE_EVERY_MS = 500;
@@ -9,14 +10,17 @@ const COMPARE_EVERY_MS = 500;
 /** Compares from now on; a run is reported once. */
 export function compareDerivedRows(
   time: VirtualTime,
-  store: Pick<Store, "differingRuns">,
+  shards: Shards<Pick<EngineStore, "differingRuns">>,
   partitions: readonly number[],
   onDefect: (what: string) => void,
 ): void {
   const reported = new Set<string>();
   const compare = async (): Promise<void> => {
-    const { runs } = await store.differingRuns(partitions, null, Number.MAX_SAFE_INTEGER);
-    for (const { runId } of runs) {
+    const found = shards.all.map((store) => {
+      const own = partitions.filter((one) => shards.of(one) === store);
+      return store.differingRuns(own, null, Number.MAX_SAFE_INTEGER);
+    });
+    for (const { runId } of (await Promise.all(found)).flatMap(({ runs }) => runs)) {
       if (reported.has(runId)) continue;
       reported.add(runId);
       onDefect(`the derived rows of run ${runId} differ from its pages`);

@@ -15,11 +15,11 @@ import {
 import { ITEMS_MAX } from "../../server/core/model/step-key.ts";
 import { countWaits, NO_WAITS, waitOf } from "../../server/core/model/waits.ts";
 import { type Plan, planOf } from "../../server/core/plan/plan.ts";
-import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { partitionOf } from "../../server/store/partition.ts";
 import type { RunRef, Store } from "../../server/store/store.ts";
 import { everyRow } from "../support/rows-to-load.ts";
 import { type EndTrigger, type FinalRows, type FinalRun, finalRun } from "./history-rows.ts";
+import type { SimulatedStore } from "./simulated-store.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
 export interface AtRest {
@@ -31,7 +31,7 @@ export interface AtRest {
 
 const EVERYTHING = { attempts: true, interventions: true, escalations: true };
 
-async function everyRun(store: MemoryStore, namespaces: readonly string[]) {
+async function everyRun(store: SimulatedStore, namespaces: readonly string[]) {
   const found = [];
   for (const name of namespaces) {
     const namespace = await store.namespace(name);
@@ -43,18 +43,22 @@ async function everyRun(store: MemoryStore, namespaces: readonly string[]) {
 }
 
 export async function atRest(
-  store: MemoryStore,
+  store: SimulatedStore,
   namespaces: readonly string[],
   triggers: readonly EndTrigger[],
+  /** Keys whose runs a shard has lost. */
+  lostKeys: ReadonlySet<string> = new Set(),
 ): Promise<AtRest> {
   const runs = await everyRun(store, namespaces);
   const keys = new Set(runs.map(({ run, namespace }) => `${namespace.name} ${run.key}`));
+  const isSetOff = (namespace: string, key: string): boolean =>
+    keys.has(`${namespace} ${key}`) || lostKeys.has(key);
   const unsettled: string[] = [];
   const open: string[] = [];
   for (const { run, namespace } of runs) {
     if (run.endedAt !== null) {
       for (const { name } of triggers.filter((one) => setsOff(one, namespace.name, run)))
-        if (!keys.has(`${namespace.name} ${keyOfEnd(name, run.runId)}`))
+        if (!isSetOff(namespace.name, keyOfEnd(name, run.runId)))
           open.push(`the end of ${run.runId} has set off no ${name}`);
       continue;
     }
@@ -76,7 +80,7 @@ export function setsOff(
   return namespace === of && workflow === run.workflow && isMeant;
 }
 
-async function refusalsOf(store: MemoryStore, namespaces: readonly string[]): Promise<string[]> {
+async function refusalsOf(store: SimulatedStore, namespaces: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const name of namespaces) {
     const namespaceId = (await store.namespace(name))?.id ?? 0;
@@ -87,7 +91,7 @@ async function refusalsOf(store: MemoryStore, namespaces: readonly string[]): Pr
   return found;
 }
 
-export async function deliveriesOf(store: MemoryStore, namespaces: readonly string[]) {
+export async function deliveriesOf(store: SimulatedStore, namespaces: readonly string[]) {
   const found = [];
   for (const namespace of namespaces) {
     const id = (await store.namespace(namespace))?.id ?? 0;
@@ -113,7 +117,7 @@ export interface Ending {
 }
 
 export async function finalRows(
-  store: MemoryStore,
+  store: SimulatedStore,
   witness: StoreWitness,
   { namespaces, at, drained, deliveriesMade, triggers }: Ended,
   /** Every due time that is still to come, by run. */
@@ -132,7 +136,8 @@ export async function finalRows(
     const plan = planOf(definition);
     const steps = new Map([...detail.steps, ...(await itemsOf(store, run.runId, plan))]);
     runs.push(finalRun({ ...detail, steps }, { namespace: namespace.name, partition, wakeAt }));
-    broken.push(...(await brokenOf(store, { runId: run.runId, partition }, plan)));
+    const own = store.shards.of(partition);
+    broken.push(...(await brokenOf(own, { runId: run.runId, partition }, plan)));
     if (!(await isStored(store, run.definitionId)))
       broken.push(`run ${run.runId} is of definition ${run.definitionId}, which is not stored`);
   }
@@ -194,7 +199,7 @@ export async function itemsOf(
 }
 
 async function namesOf(
-  store: MemoryStore,
+  store: SimulatedStore,
   namespaces: readonly string[],
 ): Promise<Map<number, string>> {
   const names = new Map<number, string>();
@@ -206,12 +211,15 @@ async function namesOf(
 }
 
 async function schedulesOf(
-  store: MemoryStore,
+  store: SimulatedStore,
   { schedules }: StoreWitness,
   namespaces: readonly string[],
 ): Promise<FinalRows["schedules"]> {
   const names = await namesOf(store, namespaces);
-  const stored = await store.schedules.byId(schedules.map(({ id }) => id));
+  const ids = schedules.map(({ id }) => id);
+  const stored = (
+    await Promise.all(store.shards.all.map((shard) => shard.schedules.byId(ids)))
+  ).flat();
   return schedules.map(({ id, namespaceId, name, partition, spec, createdAt }) => {
     const { calendar, overlap, catchUpMs, jitterMs } = spec;
     const current = stored.find((one) => one.id === id);
@@ -227,7 +235,7 @@ async function schedulesOf(
   });
 }
 
-async function keysOf(store: MemoryStore, witness: StoreWitness, namespaces: readonly string[]) {
+async function keysOf(store: SimulatedStore, witness: StoreWitness, namespaces: readonly string[]) {
   const names = await namesOf(store, namespaces);
   // Those of re-runs are named otherwise, as no caller may name a run.
   const named = [...witness.keys.values()].filter(({ key }) => !key.startsWith("\u0001"));
@@ -240,7 +248,7 @@ async function keysOf(store: MemoryStore, witness: StoreWitness, namespaces: rea
 }
 
 async function hooksOf(
-  store: MemoryStore,
+  store: SimulatedStore,
   namespaces: readonly string[],
 ): Promise<FinalRows["hooks"]> {
   const found: FinalRows["hooks"][number][] = [];
@@ -252,7 +260,7 @@ async function hooksOf(
 }
 
 async function permitsOf(
-  store: MemoryStore,
+  store: SimulatedStore,
   namespaces: readonly string[],
   runs: readonly FinalRun[],
 ): Promise<FinalRows["permits"]> {
@@ -263,14 +271,18 @@ async function permitsOf(
       run.namespace === namespace && run.concurrency ? [run.concurrency.key] : [],
     );
     const wanted = [...new Set(keys)].map((key) => ({ namespaceId, key }));
-    const all = await store.transact({ name: "final" }, (tx) => tx.lockPermits(wanted));
-    for (const { key, permits } of all)
+    const all = await Promise.all(
+      store.shards.all.map((shard) =>
+        shard.transact({ name: "final" }, (tx) => tx.lockPermits(wanted)),
+      ),
+    );
+    for (const { key, permits } of all.flat())
       found.push(...permits.map(({ runId, holds }) => ({ namespace, key, runId, holds })));
   }
   return found;
 }
 
-function isStored(store: MemoryStore, definitionId: number): Promise<boolean> {
+function isStored(store: SimulatedStore, definitionId: number): Promise<boolean> {
   return store.definition(definitionId).then(
     () => true,
     () => false,

@@ -43,6 +43,8 @@ export interface LostTail {
   readonly partitions: readonly number[];
   /** Concurrency keys of which it lost permits. */
   readonly concurrencyKeys: readonly string[];
+  /** Keys of which it lost the reservations. Left out: the store has one shard. */
+  readonly keys?: readonly string[];
 }
 
 /** The rules have moved a circuit: of an agent in a lane, or (agentId "") of the lane. */

@@ -31,6 +31,8 @@ export interface HistoryMeta {
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
   /** How many processes wanted a processor at most, for each that the machine has; left out: 1. */
   readonly load?: number;
+  /** How many shards the store has, each of which may lose its tail by itself; left out: 1. */
+  readonly shards?: number;
   /** Left out: every server watches all regions. */
   readonly watchers?: readonly Watcher[];
 }

@@ -5,7 +5,8 @@ import type { LostTail } from "./history-facts.ts";
 /** Tables of notifications about a run and of triggers: their loss does not change the run. */
 const NOTIFICATION_TABLES: ReadonlySet<string> = new Set(["outbox", "delivery", "trigger_end"]);
 
-export function lostTail(changes: readonly ChangedRow[]): LostTail {
+/** `ofShard`: it was the tail of one shard of several. */
+export function lostTail(changes: readonly ChangedRow[], ofShard: boolean): LostTail {
   const of = (...tables: readonly string[]) =>
     changes.filter(({ table }) => tables.includes(table));
   const runsOf = (some: readonly ChangedRow[]) =>
@@ -17,6 +18,7 @@ export function lostTail(changes: readonly ChangedRow[]): LostTail {
     sessions: distinct(of("agent_session").map(({ key }) => key)),
     partitions: distinct(of("partition_lease").map(({ key }) => Number(key))),
     concurrencyKeys: distinct(of("permit").flatMap(({ indexed }) => indexed.map(concurrencyKey))),
+    ...(ofShard && { keys: of("idempotency").map(({ key }) => key.slice(key.indexOf("/") + 1)) }),
   };
 }
 

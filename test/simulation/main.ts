@@ -1,4 +1,4 @@
-// `npm run simulate -- --seeds N --seed S [--json FILE] [--workers N]`
+// `npm run simulate -- --seeds N --seed S [--shards N] [--json FILE] [--workers N]`
 //
 // Plays the seeds S to S + N - 1, shared out among workers, and prints what it saw. The exit code
 // is 0 only if no promise was broken and the set is not void.
@@ -21,6 +21,8 @@ interface Share {
   readonly first: number;
   readonly end: number;
   readonly stride: number;
+  /** How many shards the store has. */
+  readonly shards: number;
 }
 
 /** Seeds of whose histories the end is printed too. */
@@ -35,7 +37,9 @@ async function work(share: Share): Promise<void> {
   if (share.end - share.first > 1) Error.stackTraceLimit = 0;
   for (let seed = share.first; seed < share.end; seed += share.stride)
     parentPort?.postMessage(
-      await simulate(seed).then(seedResult, (error: unknown) => brokenSeed(seed, error)),
+      await simulate(seed, share.shards).then(seedResult, (error: unknown) =>
+        brokenSeed(seed, error),
+      ),
     );
 }
 
@@ -50,6 +54,7 @@ async function main(): Promise<number> {
     options: {
       seeds: { type: "string" },
       seed: { type: "string" },
+      shards: { type: "string" },
       json: { type: "string" },
       workers: { type: "string" },
     },
@@ -57,6 +62,7 @@ async function main(): Promise<number> {
   const seeds = Math.max(1, numberOf("seeds", values.seeds, 100));
   const first = numberOf("seed", values.seed, 1);
   const workers = Math.min(seeds, numberOf("workers", values.workers, availableParallelism()) || 1);
+  const shards = numberOf("shards", values.shards, 1);
   const startedAtMs = performance.now();
   const results: SeedResult[] = [];
   let printed = 0;
@@ -67,7 +73,7 @@ async function main(): Promise<number> {
   };
   await Promise.all(
     Array.from({ length: workers }, (_, index) =>
-      inWorker({ first: first + index, end: first + seeds, stride: workers }, onResult),
+      inWorker({ first: first + index, end: first + seeds, stride: workers, shards }, onResult),
     ),
   );
   const report = reportOf(results, (performance.now() - startedAtMs) / 1_000);

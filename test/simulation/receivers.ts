@@ -2,8 +2,8 @@
 // the other only of the ends for which it was named. A webhook or its answer may get
 // lost, and the receiver may answer that it failed.
 
+import type { AllShards } from "../../server/store/all-shards.ts";
 import { OUTBOX_KINDS, type OutboxKind } from "../../server/store/outbox.ts";
-import type { EngineStore } from "../../server/store/store.ts";
 import type { Post, PostResult } from "../../server/supervisor/webhook-deliveries.ts";
 import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import type { VirtualTime } from "../../simulator/virtual-time.ts";
@@ -21,7 +21,7 @@ const HOOKS: readonly { readonly name: string; readonly events: readonly OutboxK
   { name: NAMED_RUNS_HOOK, events: [] },
 ];
 
-export async function putHooks(store: EngineStore, namespaces: readonly string[]): Promise<void> {
+export async function putHooks(store: AllShards, namespaces: readonly string[]): Promise<void> {
   for (const namespace of namespaces) {
     const namespaceId = (await store.namespace(namespace))?.id ?? 0;
     for (const { name, events } of HOOKS)

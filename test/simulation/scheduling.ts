@@ -209,7 +209,7 @@ async function batchUntilAnswered(client: Client, orders: readonly Order[]): Pro
     const method = SchedulerService.method.scheduleBatch;
     const reply = await world.network.unary(process, server, method, request, CALL_MS_MAX);
     const answer = answerSeen(reply, ({ results }): Answer => {
-      return { kind: "batch", results: results.map(resultSeen) };
+      return batchSeen(results.map(resultSeen));
     });
     recordAnswer(client, call, answer, reply.bytes);
     if (answer.kind === "batch")
@@ -217,6 +217,12 @@ async function batchUntilAnswered(client: Client, orders: readonly Order[]): Pro
     if (!isToRepeat(answer)) return;
     await clock.sleep(chance.between(50, 600));
   }
+}
+
+/** A run whose shard does not answer may have begun, so all are asked about again. */
+function batchSeen(results: readonly ReturnType<typeof resultSeen>[]): Answer {
+  const away = results.find((one) => one.kind === "refused" && one.code === "UNAVAILABLE");
+  return away ? { kind: "unknown", code: "UNAVAILABLE" } : { kind: "batch", results };
 }
 
 function resultSeen({ status = create(StatusSchema), runId, created }: ScheduleResult) {

@@ -22,6 +22,7 @@ import { RPC_DEFAULTS } from "../../server/rpc-config.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { regionOf } from "../../server/store/partition.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
+import type { Shards } from "../../server/store/shards.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
 import type { Post } from "../../server/supervisor/webhook-deliveries.ts";
 import type { Chance } from "../../simulator/chance.ts";
@@ -31,7 +32,8 @@ import type { Strikes } from "./chaos.ts";
 import { watchCircuits } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
 import { callOf, type HttpCall, type HttpHandler, type HttpReply } from "./http-call.ts";
-import { createFaultyStore } from "./store-faults.ts";
+import { type SimulatedStore, together } from "./simulated-store.ts";
+import { createFaultyStore, faultyLists, type StoreWire } from "./store-faults.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
 /** A seed lasts half a minute and runs a workflow a few times: slow attempts are to be met. */
@@ -60,7 +62,7 @@ export interface ServerProcess {
 export interface ServerDeps {
   readonly time: VirtualTime;
   readonly chance: Chance;
-  readonly store: MemoryStore;
+  readonly store: SimulatedStore;
   readonly faults: Faults;
   readonly witness: StoreWitness;
   readonly partitions: readonly number[];
@@ -70,7 +72,8 @@ export interface ServerDeps {
   readonly circuits?: CircuitSettings | undefined;
   /** Calls and events that may wait for the store; left out: as many as in earnest. */
   readonly waitingMax?: number | undefined;
-  readonly isStoreUp: () => boolean;
+  /** By the number of a shard. */
+  readonly isStoreUp: (shard: number) => boolean;
   /** Left out: no fault strikes it in the middle of an action. */
   readonly strikes?: Strikes | undefined;
   /** How a process sends webhooks. */
@@ -103,7 +106,7 @@ export function createServerProcess(name: string, deps: ServerDeps): ServerProce
       if (process) return;
       const created = createVirtualProcess(name, deps.time, deps.chance.fork());
       process = created;
-      booted = boot(created, deps, () => !server.cutOff && deps.isStoreUp());
+      booted = boot(created, deps, (shard) => !server.cutOff && deps.isStoreUp(shard));
     },
     crash() {
       process?.crash();
@@ -124,26 +127,48 @@ interface Booted {
   readonly stop: () => Promise<void>;
 }
 
-function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => boolean): Booted {
+/** The connections of a process to the shards of the store. */
+function wiresOf(
+  process: VirtualProcess,
+  deps: ServerDeps,
+  isReachable: (shard: number) => boolean,
+): Shards<StoreWire> {
+  const { faults, witness, strikes, onDefect } = deps;
+  const circuits = watchCircuits({ clock: process.clock, faults, onDefect });
+  return deps.store.shards.map(
+    (store, shard): StoreWire => ({
+      store,
+      shard,
+      process,
+      faults,
+      witness,
+      isReachable: () => isReachable(shard),
+      partitions: deps.partitions.filter((one) => regionOf(one) === 0).length,
+      freeze: () => strikes?.freeze(process),
+      freezeUntilRelieved: () => strikes?.freezeUntilRelieved(process),
+      relieve: (processes) => strikes?.relieve(processes),
+      stop: () => strikes?.stop(process.name),
+      circuits,
+      onDefect,
+    }),
+  );
+}
+
+function boot(
+  process: VirtualProcess,
+  deps: ServerDeps,
+  isReachable: (shard: number) => boolean,
+): Booted {
   const { clock, chance } = process;
-  const { faults, witness, onDefect } = deps;
+  const { onDefect } = deps;
   const check = deps.isChecked ? checking : trusting;
-  const store = createFaultyStore({
-    store: deps.store,
-    process,
-    faults,
-    witness,
-    isReachable,
-    partitions: deps.partitions.filter((one) => regionOf(one) === 0).length,
-    freeze: () => deps.strikes?.freeze(process),
-    freezeUntilRelieved: () => deps.strikes?.freezeUntilRelieved(process),
-    relieve: (processes) => deps.strikes?.relieve(processes),
-    stop: () => deps.strikes?.stop(process.name),
-    circuits: watchCircuits({ clock, faults, onDefect }),
-    onDefect,
-  });
+  const wires = wiresOf(process, deps, isReachable);
+  const shards = wires.map(createFaultyStore);
+  const lists = faultyLists(wires.home, deps.store.rows);
+  const store = { ...together(shards, deps.partitions), lists };
   const plane = createControlPlane({
     store,
+    shards,
     clock,
     random: chance,
     log: planeLog(store, onDefect),

@@ -1,7 +1,6 @@
 // One seed: a world with servers, agents and clients. For some time there are faults, then none:
 // every run must end, or wait for a person, and all promises must hold.
 import { createHash } from "node:crypto";
-import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { type Chance, createChance } from "../../simulator/chance.ts";
 import { createVirtualProcess, type VirtualProcess } from "../../simulator/virtual-process.ts";
 import { createVirtualTime } from "../../simulator/virtual-time.ts";
@@ -15,13 +14,14 @@ import { compareDerivedRows } from "./derived-rows.ts";
 import { createEdges, type EdgeName } from "./edges.ts";
 import { createFaults, type FaultKind } from "./faults.ts";
 import { atRest, deliveriesOf, finalRows } from "./final-rows.ts";
-import { type History, historyText } from "./history.ts";
+import { type History, type HistoryRecord, historyText, type Watcher } from "./history.ts";
 import { drawLayout, PARTITIONS_PER_REGION, watcherOf } from "./layout.ts";
 import { createNetwork } from "./network.ts";
 import { putHooks, receiversFor } from "./receivers.ts";
 import { createRecorder } from "./recorder.ts";
 import { createRemote } from "./remote.ts";
 import { createServerProcess } from "./server-process.ts";
+import { createSimulatedStore, type SimulatedStore } from "./simulated-store.ts";
 import { spread } from "./store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "./store-witness.ts";
 import { endTriggers, putTriggers } from "./triggers.ts";
@@ -69,18 +69,20 @@ const SETTLING_MS = 5_000;
 const DRAIN_MS_MAX = 180_000;
 const SCAN_EVERY_MS = 1_000;
 
-export async function simulate(seed: number): Promise<Simulated> {
+/** `shards`: how many the store has. */
+export async function simulate(seed: number, shards = 1): Promise<Simulated> {
   const chance = createChance(seed, PARTITIONS_PER_REGION - 1);
   const { region, partitions, supervision } = drawLayout(chance.fork());
   const time = createVirtualTime(START_MS);
   const databaseClock = createDatabaseClock(time);
   let databaseMs = databaseClock.now;
-  const store = createMemoryStore({ now: () => databaseMs(), elapsedMs: time.now });
+  const clocks = { now: () => databaseMs(), elapsedMs: time.now };
+  const store = createSimulatedStore(clocks, partitions, shards);
   const recorder = createRecorder(databaseClock.now);
   const faults = createFaults(chance.fork(), recorder);
   const edges = createEdges();
   const witness = createStoreWitness(time, recorder, edges);
-  const chaos = createChaos(chance.fork(), store, witness);
+  const chaos = createChaos(chance.fork(), store.shards, witness);
   const defects: string[] = [];
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);
@@ -103,7 +105,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const world: World = { ...shared, network, remote, servers, canaries: CANARIES, callbacks };
   for (const namespace of NAMESPACES) callbacks.set(namespace, callbacksOf(world, namespace));
   for (const server of servers) server.start();
-  compareDerivedRows(time, store, partitions, onDefect);
+  compareDerivedRows(time, store.shards, partitions, onDefect);
   const shapes = NAMESPACES.flatMap((namespace) => agentShapes(chance, namespace));
   chaos.start(world, shapes);
   const faultsMs = chance.between(FAULTS_MS_MIN, FAULTS_MS_MAX);
@@ -118,7 +120,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const violations: string[] = [];
   const drained = await drain(time, async () => {
     if (!clients.every((client) => client.isDone())) return "clients still schedule";
-    return leftToDo(store, seed % WEBHOOK_SEEDS === 0);
+    return leftToDo(store, lostKeys(recorder.records), seed % WEBHOOK_SEEDS === 0);
   });
   if (drained !== null)
     violations.push(`not at rest ${DRAIN_MS_MAX} ms after the heal: ${drained}`);
@@ -131,12 +133,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const ending = { ...whose, at, drained: drained === null, deliveriesMade };
   const { rows, broken } = await finalRows(store, witness, ending, dueTimes);
   const history: History = {
-    meta: {
-      source: "simulation",
-      seed,
-      canaries: CANARIES,
-      watchers,
-    },
+    meta: metaOf(seed, watchers, shards),
     records: recorder.records,
     final: rows,
   };
@@ -145,6 +142,11 @@ export async function simulate(seed: number): Promise<Simulated> {
   violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
   const runs = runsOf(history, clients);
   return { seed, history, violations, runs, faults: faults.counts, edges: edges.taken };
+}
+
+function metaOf(seed: number, watchers: readonly Watcher[], shards: number): History["meta"] {
+  const meta = { source: "simulation", seed, canaries: CANARIES, watchers } as const;
+  return shards > 1 ? { ...meta, shards } : meta;
 }
 
 /** Some servers have short queues, so that they refuse calls under load. */
@@ -160,11 +162,15 @@ function callbacksOf(world: World, namespace: string): Callbacks {
   return createCallbacks(world, process, namespace);
 }
 
-async function prepare(store: MemoryStore, witness: StoreWitness, region: string): Promise<void> {
+async function prepare(
+  store: SimulatedStore,
+  witness: StoreWitness,
+  region: string,
+): Promise<void> {
   for (const name of NAMESPACES) await store.createNamespace(name, region);
   await putHooks(store, NAMESPACES);
   await putTriggers(store, witness, CANARIES);
-  store.makeDurable();
+  for (const shard of store.shards.all) shard.makeDurable();
 }
 
 /** Those that are there, and those that a client learned of before a fail-over forgot them. */
@@ -173,9 +179,23 @@ function runsOf({ final }: History, clients: readonly Clients[]): number {
   return new Set([...final.runs.map(({ runId }) => runId), ...known]).size;
 }
 
+/** Keys whose runs a shard has lost. */
+function lostKeys(records: readonly HistoryRecord[]): ReadonlySet<string> {
+  const keys = records.flatMap((record) =>
+    record.kind === "fault" && "did" in record.fault && record.fault.did === "tail-lost"
+      ? (record.fault.lost.keys ?? [])
+      : [],
+  );
+  return new Set(keys);
+}
+
 /** null: nothing. */
-async function leftToDo(store: MemoryStore, withWebhooks: boolean): Promise<string | null> {
-  const { open } = await atRest(store, NAMESPACES, TRIGGERS);
+async function leftToDo(
+  store: SimulatedStore,
+  lost: ReadonlySet<string>,
+  withWebhooks: boolean,
+): Promise<string | null> {
+  const { open } = await atRest(store, NAMESPACES, TRIGGERS, lost);
   if (open.length > 0) return open.join(", ");
   const deliveries = withWebhooks ? await deliveriesOf(store, NAMESPACES) : [];
   const pending = deliveries.filter(({ state }) => state === "pending").length;
@@ -183,10 +203,14 @@ async function leftToDo(store: MemoryStore, withWebhooks: boolean): Promise<stri
 }
 
 /** By a clock that is far ahead: due times of runs, and deliveries of unread outbox rows. */
-async function allThatIsToCome(store: MemoryStore, partitions: readonly number[]) {
+async function allThatIsToCome(store: SimulatedStore, partitions: readonly number[]) {
   const made = await deliveriesOf(store, NAMESPACES);
-  const { due } = await store.dueRows(partitions, Number.MAX_SAFE_INTEGER);
-  await store.outbox.due(spread(partitions, PARTITIONS_PER_REGION), 0);
+  const due = [];
+  for (const shard of store.shards.all) {
+    const own = partitions.filter((one) => store.shards.of(one) === shard);
+    due.push(...(await shard.dueRows(own, Number.MAX_SAFE_INTEGER)).due);
+    await shard.outbox.due(spread(own, PARTITIONS_PER_REGION), 0);
+  }
   const dueTimes = new Map(
     due.flatMap((row) => (row.kind === "run" ? [[row.runId, row.wakeAt] as const] : [])),
   );

@@ -6,6 +6,7 @@
 
 import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
+import type { StoredRows } from "../../server/store/memory/rows.ts";
 import type { PollQuery, PollQueryResult } from "../../server/store/poll-query.ts";
 import { rolledBack } from "../../server/store/postgres/failure.ts";
 import type { DueScan, EngineStore, TaskFacts } from "../../server/store/store.ts";
@@ -17,8 +18,10 @@ import { faultyAgents, faultyPartitions } from "./store-sessions.ts";
 import { away, transact } from "./store-transactions.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
+/** To one shard. */
 export interface StoreWire {
   readonly store: MemoryStore;
+  readonly shard: number;
   readonly process: VirtualProcess;
   readonly faults: Faults;
   readonly witness: StoreWitness;
@@ -48,12 +51,7 @@ export function spread(partitions: readonly number[], of: number): readonly numb
   );
 }
 
-/** The lists that people read here, over the same connection as the rest. */
-export interface FaultyStore extends EngineStore {
-  readonly lists: SimulatedLists;
-}
-
-export function createFaultyStore(wire: StoreWire): FaultyStore {
+export function createFaultyStore(wire: StoreWire): EngineStore {
   const { store } = wire;
   const call = <T>(name: string, work: () => Promise<T>): Promise<T> => overWire(wire, name, work);
   const read = <T>(name: string, work: () => Promise<T>): Promise<T> =>
@@ -63,7 +61,6 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
     wire.isReachable() ? work() : Promise.reject(away());
   return Object.freeze({
     reads: faultyReads(store, read),
-    lists: faultyLists(store, read),
     partitions: faultyPartitions(wire, call),
     outbox: Object.freeze({
       ...store.outbox,
@@ -132,7 +129,7 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
     overdue: (...asked) => read("overdue", () => store.overdue(...asked)),
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
-  } satisfies FaultyStore);
+  } satisfies EngineStore);
 }
 
 /** A process asks this first on each new connection, so it knows at once. */
@@ -238,8 +235,10 @@ function faultyClaims(
   };
 }
 
-function faultyLists(store: MemoryStore, read: Called): SimulatedLists {
-  const lists = simulatedLists(store.rows);
+/** The lists that people read here, over the same connection as the rest. */
+export function faultyLists(wire: StoreWire, rows: StoredRows): SimulatedLists {
+  const lists = simulatedLists(rows);
+  const read: Called = (name, work) => overWire(wire, name, work, false);
   return Object.freeze({
     runs: (...asked) => read("listRuns", () => lists.runs(...asked)),
     searchedTo: lists.searchedTo,
@@ -260,7 +259,14 @@ function faultyReads(store: EngineStore, read: Called): EngineStore["reads"] {
 }
 
 function faultyQueues(store: EngineStore, call: Called): EngineStore["queues"] {
+  const { shares } = store.queues;
   return Object.freeze({
+    shares: {
+      read: () => call("readShares", () => shares.read()),
+      begin: (queues) => call("beginAllotment", () => shares.begin(queues)),
+      lower: (orders) => call("lowerShares", () => shares.lower(orders)),
+      raise: (orders) => call("raiseShares", () => shares.raise(orders)),
+    },
     pause: (...asked) => call("pauseQueue", () => store.queues.pause(...asked)),
     setLimits: (...asked) => call("limitQueue", () => store.queues.setLimits(...asked)),
     resume: (...asked) => call("resumeQueue", () => store.queues.resume(...asked)),
@@ -308,6 +314,7 @@ function faultyCircuits(
         }
         return made;
       }),
+    record: (...asked) => call("recordCircuits", () => circuits.record(...asked)),
     setOverride: (...asked) => call("setCircuit", () => circuits.setOverride(...asked)),
     cordon: (cordon) => call("cordon", () => circuits.cordon(cordon)),
     uncordon: (of) => call("uncordon", () => circuits.uncordon(of)),

@@ -44,9 +44,11 @@ export function transact<T>(
         settle(backMs, () => reject(away()));
         return;
       }
-      const seen = wire.witness.transaction();
+      const seen = wire.witness.transaction(wire.shard);
       const whole = async (tx: Tx) => {
-        const result = await work(watched(wire, wire.circuits.watch(seen.watch(tx)), options));
+        // What keeps a key for another shard begins no run.
+        const witnessed = options.name === "key-place" ? tx : seen.watch(tx);
+        const result = await work(watched(wire, wire.circuits.watch(witnessed), options));
         if (fate === "before-commit") throw away();
         if (fate === "before-commit, known" || fate === "repeatable")
           throw rolledBack(new Error("the commit did not count"));

@@ -33,7 +33,8 @@ export interface StoreWitness {
   readonly occurrences: readonly FinalOccurrence[];
   /** Time that passes outside of every process. */
   after(ms: number, fn: () => void): void;
-  transaction(): SeenTransaction;
+  /** `shard`: its number. */
+  transaction(shard: number): SeenTransaction;
   defined(id: number, definition: Definition): void;
   heartbeatsAnswered(
     heartbeats: readonly SessionHeartbeat[],
@@ -43,7 +44,7 @@ export interface StoreWitness {
   took(process: string, node: string, taken: readonly TakenPartition[]): readonly string[];
   gave(process: string, node: string, partitions: readonly number[]): void;
   /** A fail-over has lost that: it never happened. */
-  lost(changes: readonly ChangedRow[]): void;
+  lost(shard: number, changes: readonly ChangedRow[]): void;
   /** The rules have moved a circuit. */
   circuit(process: string, moved: CircuitChange): void;
 }
@@ -72,7 +73,7 @@ export function createStoreWitness(
   const taskOf = new Map<string, TaskKind>();
   const cancelled = new Set<string>();
 
-  function transaction(): SeenTransaction {
+  function transaction(shard: number): SeenTransaction {
     const passes: PassRecord[] = [];
     const grants: Grant[] = [];
     const reserved: KeyHolder[] = [];
@@ -129,7 +130,7 @@ export function createStoreWitness(
           edges.step(sideOf(ready.task), "claim");
         }
         for (const holder of reserved)
-          if (holder.mine) keys.set(`${holder.namespaceId}/${holder.key}`, holder);
+          if (holder.mine) keys.set(`${shard} ${holder.namespaceId}/${holder.key}`, holder);
         schedules.push(...made);
         occurrences.push(...fired);
       },
@@ -178,12 +179,15 @@ export function createStoreWitness(
         recorder.owner(process, { node, partition, epoch: owner.epoch, did: "gave" });
       }
     },
-    lost(changes: readonly ChangedRow[]) {
+    lost(shard: number, changes: readonly ChangedRow[]) {
       const gone = new Set(
         changes.flatMap(({ table, key, isNew }) => (isNew ? [`${table} ${key}`] : [])),
       );
       const isGone = (table: string, key: string): boolean => gone.has(`${table} ${key}`);
-      for (const key of [...keys.keys()]) if (isGone("idempotency", key)) keys.delete(key);
+      for (const key of [...keys.keys()]) {
+        const [of, ...rest] = key.split(" ");
+        if (of === String(shard) && isGone("idempotency", rest.join(" "))) keys.delete(key);
+      }
       retain(schedules, ({ id }) => !isGone("schedule", id));
       retain(occurrences, (occurrence) => !isGone("occurrence", occurrenceKey(occurrence)));
     },

@@ -4,7 +4,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Definition } from "../../server/core/definition/definition.ts";
 import type { TriggerDefinition } from "../../server/core/definition/trigger.ts";
-import type { EngineStore } from "../../server/store/store.ts";
+import type { AllShards } from "../../server/store/all-shards.ts";
 import type { Client } from "./client.ts";
 import type { Answer, ScheduleAsk } from "./history.ts";
 import { type EndTrigger, MARK_LABEL } from "./history-rows.ts";
@@ -53,7 +53,7 @@ function scheduleBy(word: string, key: string, labels: Readonly<Record<string, s
 
 /** Before any run starts, so that each end is known to start another run or not. */
 export async function putTriggers(
-  store: EngineStore,
+  store: AllShards,
   witness: StoreWitness,
   all: readonly Owned[],
 ): Promise<void> {

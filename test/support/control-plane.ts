@@ -2,7 +2,11 @@
 import { createHash } from "node:crypto";
 import { type Logger, pino } from "pino";
 import { systemClock, systemRandom } from "../../server/clock.ts";
-import { type ControlPlane, createControlPlane } from "../../server/control-plane.ts";
+import {
+  type ControlPlane,
+  createControlPlane,
+  type ShardParts,
+} from "../../server/control-plane.ts";
 import type { Definition } from "../../server/core/definition/definition.ts";
 import type { Reported } from "../../server/core/model/event.ts";
 import type { HandedTask, PollEnds } from "../../server/dispatch/dispatcher.ts";
@@ -10,11 +14,13 @@ import { parseTaskToken } from "../../server/dispatch/token.ts";
 import { DATABASE_SCHEMA } from "../../server/store/postgres/database-schema.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../server/store/postgres/postgres-store.ts";
+import { shardsOf } from "../../server/store/shards.ts";
 import type { Namespace, Store } from "../../server/store/store.ts";
 
 export const quietLog = pino({ level: process.env.TEST_LOG ?? "silent" });
 
-export interface TestPlane extends ControlPlane {
+/** With the parts of its one shard. */
+export interface TestPlane extends Omit<ControlPlane, keyof ShardParts>, ShardParts {
   readonly store: Store;
   readonly namespace: Namespace;
   close(): Promise<void>;
@@ -32,6 +38,7 @@ export async function openPlane(
   const store = createPostgresStore({ connectionString, log, schema });
   const plane = createControlPlane({
     store,
+    shards: shardsOf([store]),
     clock: systemClock,
     random: systemRandom,
     log,
@@ -44,6 +51,7 @@ export async function openPlane(
   if (supervise) await plane.start();
   return {
     ...plane,
+    ...plane.shards.home,
     store,
     namespace,
     async close() {

@@ -19,7 +19,7 @@ export async function startDroverServer(
   connectionString?: string,
   more: Partial<ServerOptions> = {},
 ): Promise<TestServer> {
-  const database = connectionString ? null : await createTestDatabase();
+  const database = connectionString ? null : await createTestDatabase({ shards: true });
   const url = connectionString ?? database?.connectionString ?? "";
   const server = await startServer({
     address: "127.0.0.1:0",

@@ -20,6 +20,8 @@ import { Client } from "pg";
 import type { TestProject } from "vitest/node";
 import { createEmbeddedPostgres, stopAbandonedPostgres } from "../../dev-postgres/postgres.ts";
 import { migrate } from "../../server/store/postgres/migrate.ts";
+import { type CitusDatabase, citusUrl, makeCitusTemplate } from "./citus.ts";
+import { createViewsOverShards, testShards } from "./test-shards.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -27,10 +29,16 @@ declare module "vitest" {
     readonly testServerUrl: string;
     /** The superuser, for what Drover itself must never need. */
     readonly testAdminUrl: string;
+    /** Of the template on Citus, if DROVER_CITUS is set. */
+    readonly citusTemplateUrl: string | undefined;
+    /** Of the one with several shards, if DROVER_SHARDS is set, too. */
+    readonly citusShardsUrl: string | undefined;
   }
 }
 
 export const templateDatabase = "drover_template";
+/** Of a store with several shards, if DROVER_SHARDS asks for them. */
+export const shardsTemplateDatabase = "drover_template_shards";
 const prefix = "drover-test-";
 /**
  * Where databases of tests are: in memory where there is room. They are thousands of files that are
@@ -49,15 +57,23 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     log: () => undefined,
     settings: { log_checkpoints: "off" },
   });
+  const onCitus: CitusDatabase[] = [];
   const teardown = async () => {
+    await Promise.all(onCitus.map((template) => template.drop()));
     await postgres.stop();
     rmSync(folder, { recursive: true, force: true });
   };
   try {
     const { connectionString, adminConnectionString } = await postgres.start();
-    await makeTemplate(connectionString);
+    await makeTemplate(connectionString, templateDatabase, 1);
+    if (testShards > 1) await makeTemplate(connectionString, shardsTemplateDatabase, testShards);
     project.provide("testServerUrl", connectionString);
     project.provide("testAdminUrl", adminConnectionString);
+    if (citusUrl !== undefined)
+      for (const shards of new Set([1, testShards]))
+        onCitus.push(await makeCitusTemplate(citusUrl, migrationsFolder, shards));
+    project.provide("citusTemplateUrl", onCitus[0]?.connectionString);
+    project.provide("citusShardsUrl", onCitus[1]?.connectionString);
   } catch (error) {
     await teardown();
     throw error;
@@ -82,14 +98,15 @@ function hasRoom(): boolean {
   return bavail * bsize >= ROOM_BYTES;
 }
 
-async function makeTemplate(serverUrl: string): Promise<void> {
+async function makeTemplate(serverUrl: string, name: string, shards: number): Promise<void> {
   const client = new Client({ connectionString: serverUrl });
   await client.connect();
-  await client.query(`create database ${templateDatabase}`);
+  await client.query(`create database ${name}`);
   await client.end();
   const url = new URL(serverUrl);
-  url.pathname = templateDatabase;
-  await migrate(url.href, { folder: migrationsFolder });
+  url.pathname = name;
+  await migrate(url.href, { folder: migrationsFolder, shards });
+  if (shards > 1) await createViewsOverShards(url.href, shards);
 }
 
 /** Folders of ours whose process is gone. A number that is used again only delays this. */

@@ -51,7 +51,7 @@ export function makeNextVersion(folder: string): NextVersion {
       "parent_until, traceparent, tracestate)\n",
       "parent_until, traceparent, tracestate, written_by)\n",
     )
-    .replace("    u.tracestate\n  from", "    u.tracestate, 'next'\n  from");
+    .replace("  u.tracestate\nfrom", "  u.tracestate, 'next'\nfrom");
   if (after.length !== before.length + ", written_by".length + ", 'next'".length)
     throw new Error(`the statement that inserts runs in ${runs} has another form`);
   writeFileSync(runs, after);

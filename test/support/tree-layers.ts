@@ -281,6 +281,7 @@ export const layers: readonly Layer[] = [
   {
     of: [
       "server/control-plane.ts",
+      "server/plane/",
       "server/life-cycle.ts",
       "server/background/",
       "server/integrations/inbox.ts",
@@ -404,7 +405,9 @@ export const layers: readonly Layer[] = [
       "server/rpc-config.ts",
       "server/tls-config.ts",
       "server/identity-config.ts",
+      "server/store/partition.ts",
       "server/store/postgres/database-schema.ts",
+      "server/store/postgres/distribute.ts",
       "server/duration-text.ts",
       "server/errors.ts",
       "dev-postgres/",

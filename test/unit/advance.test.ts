@@ -93,7 +93,7 @@ it("a run whose definition cannot be read fails alone, and no other run of its b
     return evaluatorOf(definition);
   });
   const advance = advanceWith({ store: counting, plans });
-  const events = advance.admit(3, () => [
+  const events = advance.admit([run.ref, bad.ref, other.ref], () => [
     advance.submit(run.ref, { kind: "pause", note: "" }),
     advance.submit(bad.ref, CANCEL),
     advance.submit(other.ref, CANCEL),

@@ -23,6 +23,7 @@ test("a server where all goes well reports it in the check that learns of bad en
       circuits: store.circuits,
       settings: CIRCUIT_DEFAULTS,
       log: pino({ level: "silent" }),
+      shards: 1,
       owner: () => ({ node: randomUUID(), owned }),
       counted: ends.take,
       learn: async () => undefined,

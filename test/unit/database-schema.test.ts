@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { databaseSchema } from "../../server/store/postgres/database-schema.ts";
 
-test.each(["drover", "app_2", "_mine", "table", "a".repeat(63)])("%s may be a schema", (name) => {
+test.each(["drover", "app_2", "_mine", "table", "a".repeat(54)])("%s may be a schema", (name) => {
   expect(databaseSchema(name)).toBe(name);
 });
 
@@ -16,9 +16,9 @@ test.each([
   ["a dot", "a.b"],
   ["a hyphen", "my-app"],
   ["another alphabet", "größe"],
-  ["more than PostgreSQL keeps of a name", "a".repeat(64)],
+  ["more than leaves room for the number of a shard", "a".repeat(55)],
 ])("%s is refused", (_what, name) => {
   expect(() => databaseSchema(name)).toThrow(
-    `"${name}" cannot be the schema of Drover: name one of its own, of at most 63 small letters`,
+    `"${name}" cannot be the schema of Drover: name one of its own, of at most 54 small letters`,
   );
 });

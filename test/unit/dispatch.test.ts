@@ -33,13 +33,7 @@ it("a carried poll that fails while its reports are under way ends nothing, and 
       submit: () => flushed.promise,
       admit: (_, submit) => submit(),
     },
-    claims: {
-      claim: async () => null,
-      started: () => undefined,
-      ended: () => undefined,
-      scan: async () => undefined,
-      idle: async () => undefined,
-    },
+    scan: async () => undefined,
     lanes: { of: async () => [{ lane: LANE, weight: 1 }], mayGrow: () => false },
     agentRegistry: createAgentRegistry(clock),
     heartbeats: { submit: async () => [], idle: async () => undefined },
@@ -85,18 +79,12 @@ it("a call whose results have no room is refused before any of them is submitted
         return { kind: "done" };
       },
       submit: () => Promise.reject(new Error("nothing is given back")),
-      admit(count, submit) {
-        if (count > 1) throw new DroverError("OVERLOADED", "20000 calls wait already");
+      admit(runs, submit) {
+        if (runs.length > 1) throw new DroverError("OVERLOADED", "20000 calls wait already");
         return submit();
       },
     },
-    claims: {
-      claim: async () => null,
-      started: () => undefined,
-      ended: () => undefined,
-      scan: async () => undefined,
-      idle: async () => undefined,
-    },
+    scan: async () => undefined,
     lanes: { of: async () => [], mayGrow: () => false },
     heartbeats: { submit: async () => [], idle: async () => undefined },
     lostPolls: { giveBack: async () => undefined },

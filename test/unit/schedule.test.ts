@@ -1,10 +1,16 @@
 /** The scheduler over the memory store, while the database fails over. */
 import { expect, it } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
-import { createSchedule } from "../../server/scheduler/schedule.ts";
+import { createPlaceOfKey } from "../../server/scheduler/run-id.ts";
+import {
+  createRunStarts,
+  createSchedule,
+  type ScheduleOptions,
+} from "../../server/scheduler/schedule.ts";
 import type { ScheduleRequest } from "../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
+import { shardsOf } from "../../server/store/shards.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { evaluatorOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
@@ -24,19 +30,22 @@ async function openWorld({ tails }: { readonly tails: number }) {
   };
   const plans = createPlans(store, evaluatorOf);
   store.onIncarnation(() => plans.forget());
-  const { schedule } = createSchedule({
+  const options: ScheduleOptions = {
     store: failingOver,
     plans,
     clock: systemClock,
     random: systemRandom,
     typical: NO_TYPICAL_DURATIONS,
+    placeOfKey: createPlaceOfKey(),
     publish: () => undefined,
     isRetryable: () => false,
     handOver: { claim: async () => null, started: () => undefined, ended: () => undefined },
     onError: (error) => {
       throw error;
     },
-  });
+  };
+  const starts = shardsOf([createRunStarts(options)]);
+  const { schedule } = createSchedule(options, starts, { keep: async () => undefined });
   const request: ScheduleRequest = {
     namespace,
     target: { kind: "inline", definition: workflow({ a: {} }) },

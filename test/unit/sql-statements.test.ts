@@ -31,3 +31,15 @@ it("no statement has a parameter or a code that was not replaced", () => {
   for (const { name, text } of loadStatements().values())
     expect(text.replaceAll("::", ""), name).not.toMatch(/:[a-z_]+[. )\n]/);
 });
+
+/** With a constant, PostgreSQL would compute the value once for all uses of a statement. */
+it("the functions that are labelled immutable and are not are called with a column", () => {
+  const calls = [...loadStatements().values()].flatMap(({ name, text }) =>
+    [
+      ...text.matchAll(/drover\.(?:transaction_time|transaction_number|clock_time)\(([^)]*)\)/g),
+    ].map(([call, argument]) => ({ name, call, argument })),
+  );
+  expect(calls.length).toBeGreaterThan(5);
+  for (const { name, call, argument } of calls)
+    expect(argument, `${call} in ${name}`).toMatch(/^[a-z]+\.[a-z_]+$/);
+});

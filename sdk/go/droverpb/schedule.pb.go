@@ -251,7 +251,8 @@ type ScheduleSpec struct {
 	// that a caller starts with the concurrency key `schedule/NAME` counts as a run of the schedule.
 	Overlap OverlapPolicy `protobuf:"varint,9,opt,name=overlap,proto3,enum=drover.v1.OverlapPolicy" json:"overlap,omitempty"`
 	// Concurrency key of each run, shared with runs from other sources. Only with the overlap policy
-	// ALLOW_ALL: the other policies use the concurrency key themselves.
+	// ALLOW_ALL: the other policies use the concurrency key themselves. In a store of several shards
+	// its key is `schedule/NAME`, which other runs may share.
 	Concurrency *Concurrency `protobuf:"bytes,10,opt,name=concurrency,proto3" json:"concurrency,omitempty"`
 	// How late a time may be handled and still start its run, if no server could act before: 10 s to
 	// 366 d, default 1 h. Times that are later are recorded as missed, and a backfill can start their

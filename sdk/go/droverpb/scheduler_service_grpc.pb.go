@@ -94,7 +94,9 @@ type SchedulerServiceClient interface {
 	// Each run has an answer of its own, as Schedule would give it: if one run is refused, its answer
 	// says why, and the others start. An error of the call means that none of them started, unless
 	// the code does not say whether the call took effect: then repeat the whole call. Idempotent by
-	// the key of each run. Errors of one run: those of Schedule.
+	// the key of each run. Errors of one run: those of Schedule. In a store of several shards, runs
+	// whose shard does not answer have STORE_UNAVAILABLE or OVERLOADED while others start: repeat
+	// these runs.
 	ScheduleBatch(ctx context.Context, in *ScheduleBatchRequest, opts ...grpc.CallOption) (*ScheduleBatchResponse, error)
 	// Returns a run with its steps, and on request its history. Errors: RUN_NOT_FOUND.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*GetRunResponse, error)
@@ -572,7 +574,9 @@ type SchedulerServiceServer interface {
 	// Each run has an answer of its own, as Schedule would give it: if one run is refused, its answer
 	// says why, and the others start. An error of the call means that none of them started, unless
 	// the code does not say whether the call took effect: then repeat the whole call. Idempotent by
-	// the key of each run. Errors of one run: those of Schedule.
+	// the key of each run. Errors of one run: those of Schedule. In a store of several shards, runs
+	// whose shard does not answer have STORE_UNAVAILABLE or OVERLOADED while others start: repeat
+	// these runs.
 	ScheduleBatch(context.Context, *ScheduleBatchRequest) (*ScheduleBatchResponse, error)
 	// Returns a run with its steps, and on request its history. Errors: RUN_NOT_FOUND.
 	GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error)

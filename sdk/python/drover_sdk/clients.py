@@ -8,6 +8,7 @@ none, and the other calls by their effect. Any other error is raised at once as 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -54,6 +55,9 @@ In = TypeVar("In")
 Out = TypeVar("Out")
 
 _WAIT = 30.0
+# After this time, in seconds, a start that is sent alone counts as a call under way no more. It may
+# be repeated for long, as its shard does not answer, and would keep back the starts of others.
+_YIELDS_AFTER = 1.0
 # Minimum time from one call to the next, in seconds.
 _SPACING = 0.1
 
@@ -160,7 +164,9 @@ class Client(Commands, WorkflowCalls):
         return await self._gathering.add(request)
 
     async def schedule_batch(self, runs: Sequence[NewRun]) -> tuple[Union[Scheduled, Refused], ...]:
-        """Starts up to 500 runs in one call, with one result for each, in the same order."""
+        """Starts up to 500 runs in one call, with one result for each, in the same order. A run
+        that was refused with the code UNAVAILABLE may have started: start it again under its
+        key."""
         caller = self._caller
         requests = [to_schedule(run, caller.namespace, caller.codec) for run in runs]
         results = await self._schedule_batch(requests)
@@ -326,22 +332,36 @@ class Client(Commands, WorkflowCalls):
 
     async def _schedule_some(
         self, requests: list[wire.ScheduleRequest]
-    ) -> list[Union[Scheduled, Exception]]:
-        if len(requests) > 1:
+    ) -> list[Union[Scheduled, CallError, asyncio.Task[Scheduled]]]:
+        if len(requests) == 1:
+            alone = self._alone(requests[0])
             try:
-                return list(await self._schedule_batch(requests))
-            except CallError as error:
-                if error.call_outcome != "definite":
-                    raise
-                # One of the runs caused the error; each is sent alone to find out which.
-        results: list[Union[Scheduled, Exception]] = []
-        for request in requests:
-            try:
-                answer = await self._caller.call(rpc.SCHEDULE, request)
-                results.append(Scheduled(answer.run_id, request.key, answer.created))
-            except CallError as error:
-                results.append(error)
-        return results
+                await asyncio.wait({alone}, timeout=_YIELDS_AFTER)
+            except asyncio.CancelledError:
+                alone.cancel()
+                raise
+            return [alone]
+        try:
+            results = await self._schedule_batch(requests)
+        except CallError as error:
+            if error.call_outcome != "definite":
+                raise
+            # One of the runs caused the error; each is sent alone to find out which.
+            return [self._alone(request) for request in requests]
+        # What may pass is repeated as any call is.
+        return [
+            self._alone(request)
+            if isinstance(result, CallError) and result.call_outcome != "definite"
+            else result
+            for request, result in zip(requests, results)
+        ]
+
+    def _alone(self, request: wire.ScheduleRequest) -> asyncio.Task[Scheduled]:
+        async def schedule() -> Scheduled:
+            answer = await self._caller.call(rpc.SCHEDULE, request)
+            return Scheduled(answer.run_id, request.key, answer.created)
+
+        return asyncio.get_running_loop().create_task(schedule())
 
     async def _schedule_batch(
         self, requests: Sequence[wire.ScheduleRequest]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Generic, TypeVar
 
 from drover_sdk.background import Background
@@ -26,9 +26,12 @@ class Gathering(Generic[I, R]):
     """To be used in one event loop."""
 
     def __init__(
-        self, clock: Clock, send: Callable[[list[I]], Awaitable[list[R | Exception]]]
+        self,
+        clock: Clock,
+        send: Callable[[list[I]], Awaitable[Sequence[R | Exception | asyncio.Task[R]]]],
     ) -> None:
-        """`send`: gives one result, or what went wrong, for each item; what it raises, for all."""
+        """`send`: gives one result, or what went wrong, for each item; what it raises, for all. A
+        task is an item that is still under way, and counts as a call no more."""
         self._clock = clock
         self._send = send
         self._background = Background()
@@ -82,18 +85,36 @@ class Gathering(Generic[I, R]):
         try:
             results = await self._send([item for item, _ in batch])
             for (_, future), result in zip(batch, results):
-                if future.done():
-                    continue
-                if isinstance(result, Exception):
-                    future.set_exception(result)
+                if isinstance(result, asyncio.Task):
+                    self._background.start(_settle_later(future, result))
                 else:
-                    future.set_result(result)
-        except Exception as error:
-            for _, future in batch:
-                if not future.done():
-                    future.set_exception(error)
-        finally:
+                    _settle(future, result)
+        except asyncio.CancelledError:
             for _, future in batch:
                 future.cancel()
+            raise
+        except Exception as error:
+            for _, future in batch:
+                _settle(future, error)
+        finally:
             self._in_flight -= 1
             self._pump()
+
+
+def _settle(future: asyncio.Future[R], result: R | Exception) -> None:
+    if future.done():
+        return
+    if isinstance(result, Exception):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
+
+
+async def _settle_later(future: asyncio.Future[R], task: asyncio.Task[R]) -> None:
+    try:
+        _settle(future, await task)
+    except asyncio.CancelledError:
+        future.cancel()
+        raise
+    except Exception as error:
+        _settle(future, error)

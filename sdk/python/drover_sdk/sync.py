@@ -596,7 +596,9 @@ class Client:
         return self._loop.call(self._inner.schedule(workflow, **given))
 
     def schedule_batch(self, runs: Sequence[NewRun]) -> tuple[Union[Scheduled, Refused], ...]:
-        """Starts up to 500 runs in one call, with one result for each, in the same order."""
+        """Starts up to 500 runs in one call, with one result for each, in the same order. A run
+        that was refused with the code UNAVAILABLE may have started: start it again under its
+        key."""
         return self._loop.call(self._inner.schedule_batch(runs))
 
     def get_run(

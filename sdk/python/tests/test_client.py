@@ -107,12 +107,45 @@ async def test_a_run_that_spoils_a_whole_call_is_found_by_sending_each_alone(
     await clock.armed(0.25)
     first.answer()
     (await server.inbox(rpc.SCHEDULE_BATCH).next()).fail(3, "INVALID_REQUEST")
-    (await server.inbox(rpc.SCHEDULE).next()).answer(run_id="good")
-    (await server.inbox(rpc.SCHEDULE).next()).fail(3, "INVALID_REQUEST")
+    for call in [await server.inbox(rpc.SCHEDULE).next() for _ in runs]:
+        if call.request.key == "good":
+            call.answer(run_id="good")
+        else:
+            call.fail(3, "INVALID_REQUEST")
     good, bad = list[Any](await asyncio.gather(*runs, return_exceptions=True))
     assert good.run_id == "good"
     assert isinstance(bad, drover.CallError)
     await alone
+
+
+async def test_what_may_pass_for_one_run_is_asked_again_for_it_alone(
+    server: FakeServer, client: drover.Client
+) -> None:
+    runs = [started(client.schedule("w", key=key)) for key in ("here", "away")]
+    away = ScheduleResult(status=status(UNAVAILABLE, "STORE_UNAVAILABLE"))
+    batch = await server.inbox(rpc.SCHEDULE_BATCH).next()
+    batch.answer(results=[ScheduleResult(run_id="1"), away])
+    assert (await runs[0]).run_id == "1"
+    again = await server.inbox(rpc.SCHEDULE).next()
+    assert again.request == batch.request.runs[1]
+    again.answer(run_id="2")
+    assert (await runs[1]).run_id == "2"
+
+
+async def test_starts_that_are_not_answered_keep_back_no_other_for_longer_than_a_second(
+    server: FakeServer, client: drover.Client, clock: ManualClock
+) -> None:
+    stuck = []
+    for key in ("a", "b", "c", "d"):
+        run = started(client.schedule("w", key=key))
+        stuck.append((run, await server.inbox(rpc.SCHEDULE).next()))
+        clock.advance(0.25)
+    fifth = started(client.schedule("w", key="e"))
+    (await server.inbox(rpc.SCHEDULE).next()).answer(run_id="5")
+    assert (await fifth).run_id == "5"
+    for run, held in stuck:
+        held.answer(run_id="held")
+        assert (await run).run_id == "held"
 
 
 async def test_a_run_may_start_later_share_a_key_and_name_a_hook(

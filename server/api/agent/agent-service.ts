@@ -305,6 +305,8 @@ function heartbeatAnswer(result: HeartbeatResult): HeartbeatAnswerInit {
       return { answer: { case: "cancel", value: { within: wholeMs(result.withinMs) } } };
     case "lease-lost":
       return { answer: { case: "leaseLost", value: {} } };
+    case "unanswered":
+      return {};
   }
 }
 

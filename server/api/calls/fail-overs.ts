@@ -2,7 +2,7 @@
 // definition, a workflow, a schedule. An error that follows from that is no defect of the server.
 // The caller is asked to repeat the call, which then reads what the new database has.
 import { DroverError, failedOver } from "../../errors.ts";
-import type { EngineStore } from "../../store/store.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import { StandardError } from "./errors.ts";
 
 export interface FailOvers {
@@ -15,7 +15,7 @@ export interface FailOvers {
 
 const UNKNOWN = "whether it took effect is unknown";
 
-export function createFailOvers(store: Pick<EngineStore, "incarnation">): FailOvers {
+export function createFailOvers(store: Pick<AllShards, "incarnation">): FailOvers {
   return Object.freeze({
     begin() {
       const began = store.incarnation();

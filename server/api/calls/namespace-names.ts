@@ -1,7 +1,8 @@
 // Namespaces by name. They are cached as long as the database is the same: they are few and never
 // renamed.
 import { DroverError } from "../../errors.ts";
-import type { EngineStore, Namespace } from "../../store/store.ts";
+import type { AllShards } from "../../store/all-shards.ts";
+import type { Namespace } from "../../store/store.ts";
 
 export interface Namespaces {
   /** "" is "default". Throws NAMESPACE_NOT_FOUND. */
@@ -12,7 +13,7 @@ export const DEFAULT_NAMESPACE = "default";
 const CACHED_MAX = 10_000;
 
 export function createNamespaces(
-  store: Pick<EngineStore, "namespace" | "incarnation" | "onIncarnation">,
+  store: Pick<AllShards, "namespace" | "incarnation" | "onIncarnation">,
 ): Namespaces {
   const known = new Map<string, Namespace>();
   // After a failover, the newest namespaces may be lost, and their names may belong to other

@@ -11,9 +11,9 @@ import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { TaskKind as CoreTaskKind } from "../../core/model/attempt.ts";
 import { isFailing, sumOfAttempts } from "../../core/model/failing-agent.ts";
 import { nameAt, type Plan } from "../../core/plan/plan.ts";
+import type { WholeStore } from "../../store/all-shards.ts";
 import type { CircuitRecord, Cordon } from "../../store/circuits.ts";
 import type { AgentRecord, FailingAgent, HeldTask } from "../../store/operators.ts";
-import type { Store } from "../../store/store.ts";
 import { progressMessage } from "../agent/convert-progress.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -25,7 +25,7 @@ import { agentNotFound } from "./agent-not-found.ts";
 import { circuitMessage, cordonMessage } from "./circuit-calls.ts";
 
 export interface OperatorCallDeps {
-  readonly store: Pick<Store, "operators" | "reads" | "definition">;
+  readonly store: Pick<WholeStore, "operators" | "reads" | "definition">;
   readonly namespaces: Namespaces;
 }
 
@@ -36,7 +36,7 @@ const KINDS: Readonly<Record<CoreTaskKind, TaskKind>> = Object.freeze({
 });
 
 interface AgentCallDeps extends OperatorCallDeps {
-  readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
+  readonly store: OperatorCallDeps["store"] & Pick<WholeStore, "lists">;
 }
 
 /** Most circuits read for one page of agents. */

@@ -14,9 +14,9 @@ import {
   waitsForPerson,
 } from "../../core/explain/open-approvals.ts";
 import { type Plan, planOf } from "../../core/plan/plan.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import { ANY_RUN, type Lists } from "../../store/lists.ts";
 import type { RunRecord } from "../../store/reads.ts";
-import type { EngineStore } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { formatPageToken, parsePageToken } from "../calls/page-token.ts";
@@ -34,7 +34,7 @@ const FORM_BYTES_MAX = 1024 * 1024;
 const WAITING = { ...ANY_RUN, substates: ["approval"] } as const;
 
 interface ApprovalListDeps {
-  readonly store: Pick<EngineStore, "definition"> & {
+  readonly store: Pick<AllShards, "definition"> & {
     readonly lists: Pick<Lists, "runs" | "approvals">;
   };
   readonly namespaces: Namespaces;

@@ -9,7 +9,7 @@ import { OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { itemOf, numberOf } from "../../core/model/step-key.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import type { RunCommand, Scheduler } from "../../scheduler/scheduler.ts";
-import type { EngineStore } from "../../store/store.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import { endFrom, outcomeDigest } from "../agent/convert-outcome.ts";
 import type { Who } from "../calls/audit-entry.ts";
 import { runMessage } from "../run/convert-run.ts";
@@ -19,7 +19,7 @@ import { findStep, stepNotFound } from "../run/step-lookup.ts";
 
 interface CompleteStepDeps {
   readonly scheduler: Pick<Scheduler, "command">;
-  readonly store: Pick<EngineStore, "reads">;
+  readonly store: Pick<AllShards, "reads">;
 }
 
 const WANTED = { attempts: false, interventions: false, escalations: false };

@@ -17,10 +17,10 @@ import { effectKey } from "../../core/model/strategy.ts";
 import { nameAt, type Plan, planOf } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
 import type { RunCommand, Scheduler } from "../../scheduler/scheduler.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import { strategyOfTask } from "../../store/facts.ts";
 import type { Lists } from "../../store/lists.ts";
 import type { EscalationRecord, RunDetail } from "../../store/reads.ts";
-import type { EngineStore } from "../../store/store.ts";
 import { provenName } from "../auth/proven-name.ts";
 import type { Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
@@ -47,10 +47,7 @@ interface Found {
 
 export interface AnswerDeps {
   readonly scheduler: Pick<Scheduler, "command">;
-  readonly store: Pick<
-    EngineStore,
-    "reads" | "definition" | "claimEscalation" | "releaseEscalation"
-  >;
+  readonly store: Pick<AllShards, "reads" | "definition" | "claimEscalation" | "releaseEscalation">;
   readonly namespaces: Namespaces;
 }
 
@@ -76,7 +73,7 @@ export function createAnswerCalls(
 }
 
 interface EscalationListDeps {
-  readonly store: Pick<EngineStore, "definition"> & {
+  readonly store: Pick<AllShards, "definition"> & {
     readonly lists: Pick<Lists, "escalations">;
   };
   readonly namespaces: Namespaces;
@@ -244,7 +241,7 @@ function nameOf({ escalation }: Found, { ref }: FoundRun) {
 
 /** Claims or releases an escalation: `change` says which. */
 async function claim(
-  change: EngineStore["claimEscalation"],
+  change: AllShards["claimEscalation"],
   action: "escalation.claim" | "escalation.release",
   runs: RunLookup,
   {

@@ -7,6 +7,7 @@ import type {
   PutHookRequest,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Notify as NotifyMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { WholeStore } from "../../store/all-shards.ts";
 import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type {
   DeliveryRecord,
@@ -15,7 +16,7 @@ import type {
   Notify,
   OutboxKind,
 } from "../../store/outbox.ts";
-import type { Namespace, Store } from "../../store/store.ts";
+import type { Namespace } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
@@ -26,7 +27,7 @@ import { timeField } from "../calls/time-field.ts";
 import { pageOf } from "../run/run-list.ts";
 
 interface HookDeps {
-  readonly store: Pick<Store, "outbox" | "lists">;
+  readonly store: Pick<WholeStore, "outbox" | "lists">;
   readonly namespaces: Namespaces;
 }
 
@@ -70,7 +71,7 @@ export function createHookCalls({
       const rows = await store.lists.deliveries(namespace.id, { ...query, limit });
       return {
         deliveries: rows.slice(0, page.limit).map(deliveryMessage),
-        nextPageToken: page.nextToken(rows, ({ id }) => id),
+        nextPageToken: page.nextToken(rows, ({ createdAt, id }) => `${createdAt} ${id}`),
       };
     },
   };
@@ -116,9 +117,20 @@ function deliveryPageFrom(
 ) {
   const states = asked as DeliveryState[];
   const list = `deliveries ${namespaceId} ${hook} ${[...states].sort().join(",")}`;
-  const after = parsePageToken(list, pageToken, isUuid);
+  const after = placeFrom(parsePageToken(list, pageToken, isPlace));
   const query = { states, hook: hook === "" ? null : hook, after };
   return { page: pageOf(list, pageSize), query };
+}
+
+function isPlace(text: string): boolean {
+  const [createdAt = "", id = "", ...more] = text.split(" ");
+  return /^\d{1,15}$/.test(createdAt) && isUuid(id) && more.length === 0;
+}
+
+function placeFrom(text: string | null): Pick<DeliveryRecord, "createdAt" | "id"> | null {
+  if (text === null) return null;
+  const [createdAt, id = ""] = text.split(" ");
+  return { createdAt: Number(createdAt), id };
 }
 
 function hookMessage(hook: HookRecord) {

@@ -5,9 +5,9 @@ import { type Limit, LimitSchema, LimitScope } from "@drover/proto/drover/v1/nam
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { RpcConfig } from "../../rpc-config.ts";
 import { MINUTE_MS } from "../../store/activity.ts";
+import type { WholeStore } from "../../store/all-shards.ts";
 import type { NamespaceRecord } from "../../store/lists.ts";
 import type { NamespaceLimits } from "../../store/namespaces.ts";
-import type { Store } from "../../store/store.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
@@ -23,7 +23,7 @@ import {
 } from "./limit-list.ts";
 
 interface LimitCallDeps {
-  readonly store: Pick<Store, "lists" | "operators">;
+  readonly store: Pick<WholeStore, "lists" | "operators">;
   readonly namespaces: Namespaces;
   readonly config: RpcConfig;
   readonly drain: Pick<Drain, "working" | "inFlight">;

@@ -11,6 +11,7 @@ import type { OperatorService } from "@drover/proto/drover/v1/operator_service_p
 import type { Rate } from "../../core/model/limits.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { WholeStore } from "../../store/all-shards.ts";
 import {
   type AuditAction,
   type AuditDetails,
@@ -20,7 +21,6 @@ import {
 import type { NamespaceRecord, RegionRecord } from "../../store/lists.ts";
 import { type NamespaceLimits, NO_LIMITS } from "../../store/namespaces.ts";
 import { PARTITIONS_PER_REGION } from "../../store/partition.ts";
-import type { Store } from "../../store/store.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -29,7 +29,7 @@ import { parsePageToken } from "../calls/page-token.ts";
 import { pageOf } from "../run/run-list.ts";
 
 interface NamespaceCallDeps {
-  readonly store: Pick<Store, "lists" | "namespace" | "createNamespace" | "namespaces">;
+  readonly store: Pick<WholeStore, "lists" | "namespace" | "createNamespace" | "namespaces">;
   readonly scheduler: Pick<Scheduler, "limitNamespace" | "setNamespaceLogs">;
   readonly namespaces: Namespaces;
 }

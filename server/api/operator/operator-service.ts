@@ -8,8 +8,8 @@ import type { Clock, Random } from "../../clock.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
 import type { RpcConfig } from "../../rpc-config.ts";
 import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
-import type { EngineStore } from "../../store/store.ts";
 import type { Identity } from "../auth/authenticate.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { Handlers, Log } from "../calls/mount.ts";
@@ -39,7 +39,7 @@ interface OperatorServiceDeps {
     "command" | "limitNamespace" | "setNamespaceLogs" | Control | CircuitCalls
   >;
   readonly store: Pick<
-    EngineStore,
+    AllShards,
     "outbox" | "triggers" | "namespace" | "createNamespace" | "namespaces"
   > &
     AnswerDeps["store"] &

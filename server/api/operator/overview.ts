@@ -14,6 +14,7 @@ import {
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
+import type { WholeStore } from "../../store/all-shards.ts";
 import type {
   ClusterRecord,
   Durability,
@@ -22,7 +23,6 @@ import type {
 } from "../../store/operators.ts";
 import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../../store/partition.ts";
 import type { Pause } from "../../store/queues.ts";
-import type { Store } from "../../store/store.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -54,7 +54,7 @@ const UNSERVED_AFTER_MS = 3_000;
 const SERVER_VERSION = versionOfServer();
 
 interface OverviewDeps extends OperatorCallDeps {
-  readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
+  readonly store: OperatorCallDeps["store"] & Pick<WholeStore, "lists">;
   readonly drain: Drain;
   readonly clock: Clock;
   /**

@@ -23,11 +23,12 @@ import {
   type RunCommand,
   type Scheduler,
 } from "../../scheduler/scheduler.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import type { AuditEntry } from "../../store/audit.ts";
 import type { RunFilter } from "../../store/lists.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import { partitionOf } from "../../store/partition.ts";
-import type { EngineStore, Namespace, RunId } from "../../store/store.ts";
+import type { Namespace, RunId } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
 import { mayCall } from "../auth/authenticate.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
@@ -43,7 +44,7 @@ import { filterFrom, filterText } from "./run-list.ts";
 
 interface BulkCallDeps {
   readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "command">;
-  readonly store: Pick<OperatorStore, "lists"> & Pick<EngineStore, "namespaces">;
+  readonly store: Pick<OperatorStore, "lists"> & Pick<AllShards, "namespaces">;
   readonly namespaces: Namespaces;
   readonly clock: Pick<Clock, "wallMs">;
 }

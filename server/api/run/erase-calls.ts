@@ -7,14 +7,14 @@ import type {
   EraseRunResponseSchema,
 } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { DroverError } from "../../errors.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import type { AuditDetails } from "../../store/audit.ts";
 import type { Erased } from "../../store/namespaces.ts";
-import type { EngineStore } from "../../store/store.ts";
 import type { Who } from "../calls/audit-entry.ts";
 import { runEntry } from "./run-commands.ts";
 import type { FoundRun, RunLookup } from "./run-lookup.ts";
 
-type EraseStore = Pick<EngineStore, "namespaces">;
+type EraseStore = Pick<AllShards, "namespaces">;
 
 interface EraseCallDeps {
   readonly store: EraseStore;

@@ -10,7 +10,7 @@ import { PUBLIC_STATES, type PublicStep } from "../../core/model/public-state.ts
 import { ITEMS_MAX, itemOf, stepKeyOf } from "../../core/model/step-key.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
-import type { EngineStore } from "../../store/store.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import { parsePageToken } from "../calls/page-token.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { itemMessages, STEP_STATES } from "./convert-run.ts";
@@ -22,7 +22,7 @@ const STATE_ALONE = { attempts: false, interventions: false, escalations: false 
 const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 
 interface ItemListDeps {
-  readonly store: Pick<EngineStore, "reads">;
+  readonly store: Pick<AllShards, "reads">;
   readonly runs: RunLookup;
 }
 

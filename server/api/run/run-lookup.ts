@@ -3,9 +3,10 @@ import type { RunRef as RunRefMessage } from "@drover/proto/drover/v1/scheduler_
 import type { Definition } from "../../core/definition/definition.ts";
 import { type Plan, planOf } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import { partitionOf } from "../../store/partition.ts";
 import type { DetailWanted, RunDetail, RunRecord } from "../../store/reads.ts";
-import type { EngineStore, Namespace, RunRef } from "../../store/store.ts";
+import type { Namespace, RunRef } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 
@@ -27,7 +28,7 @@ export interface RunLookup {
 }
 
 export function createRunLookup(
-  store: Pick<EngineStore, "reads" | "definition">,
+  store: Pick<AllShards, "reads" | "definition">,
   namespaces: Namespaces,
 ): RunLookup {
   async function recordOf(namespace: Namespace, run: RunRefMessage | undefined) {

@@ -13,9 +13,9 @@ import { isItemName } from "../../core/plan/item-name.ts";
 import { planOf } from "../../core/plan/plan.ts";
 import type { LogAppends } from "../../dispatch/dispatcher.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { AllShards } from "../../store/all-shards.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";
 import type { RunDetail } from "../../store/reads.ts";
-import type { EngineStore } from "../../store/store.ts";
 import { readTrace } from "../../store/trace.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -52,7 +52,7 @@ import { traceUrl } from "./trace-link.ts";
 /** What calls about one run, workflow or schedule need: the engine's half of the store. */
 interface RunServiceDeps {
   readonly scheduler: Scheduler;
-  readonly store: Pick<EngineStore, "reads" | "definition" | "workflowVersion" | "schedules">;
+  readonly store: Pick<AllShards, "reads" | "definition" | "workflowVersion" | "schedules">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
   /** The check of a definition beyond its structure: its expressions and schemas. */
@@ -66,7 +66,7 @@ interface RunServiceDeps {
 
 interface SchedulerServiceDeps extends RunServiceDeps {
   readonly store: RunServiceDeps["store"] &
-    Pick<EngineStore, "namespaces"> &
+    Pick<AllShards, "namespaces"> &
     Pick<OperatorStore, "lists" | "operators" | "logs">;
 }
 

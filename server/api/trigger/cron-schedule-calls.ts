@@ -15,6 +15,7 @@ import {
 import type { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Calendar, Overlap } from "../../core/definition/calendar.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { AllShards, WholeStore } from "../../store/all-shards.ts";
 import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
 import type {
   OccurrenceRecord,
@@ -23,7 +24,7 @@ import type {
   OccurrenceCause as StoreCause,
   OccurrenceOutcome as StoreOutcome,
 } from "../../store/schedules.ts";
-import type { EngineStore, Namespace, Store } from "../../store/store.ts";
+import type { Namespace } from "../../store/store.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
 import type { Handlers } from "../calls/mount.ts";
@@ -38,12 +39,12 @@ import { pageOf } from "../run/run-list.ts";
 
 interface ScheduleDeps {
   readonly scheduler: Scheduler;
-  readonly store: Pick<EngineStore, "schedules">;
+  readonly store: Pick<AllShards, "schedules">;
   readonly namespaces: Namespaces;
 }
 
 interface ScheduleListDeps extends ScheduleDeps {
-  readonly store: Pick<Store, "schedules" | "lists">;
+  readonly store: Pick<WholeStore, "schedules" | "lists">;
 }
 
 type ScheduleCalls =

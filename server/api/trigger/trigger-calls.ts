@@ -11,8 +11,9 @@ import { isEndKind } from "../../core/model/model.ts";
 import { DroverError } from "../../errors.ts";
 import type { TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
+import type { WholeStore } from "../../store/all-shards.ts";
 import type { AuditAction, AuditDetails, AuditEntry } from "../../store/audit.ts";
-import type { Namespace, Store } from "../../store/store.ts";
+import type { Namespace } from "../../store/store.ts";
 import type { KnownTrigger, TriggerRecord } from "../../store/triggers.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import { refusal } from "../calls/errors.ts";
@@ -25,7 +26,7 @@ import { askedMessage, refusalMessage, triggerMessage } from "./convert-trigger.
 import { type SoundTrigger, triggerOfMessage, triggerOfText } from "./trigger-definition.ts";
 
 interface TriggerCallDeps {
-  readonly store: Pick<Store, "triggers" | "lists">;
+  readonly store: Pick<WholeStore, "triggers" | "lists">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;
   readonly triggers: TriggerWork;

@@ -11,7 +11,8 @@ import type { Clock } from "../../clock.ts";
 import { DroverError, type Reason } from "../../errors.ts";
 import type { TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";
-import type { EngineStore, Namespace } from "../../store/store.ts";
+import type { AllShards } from "../../store/all-shards.ts";
+import type { Namespace } from "../../store/store.ts";
 import type { KnownTrigger } from "../../store/triggers.ts";
 import type { Drain } from "../calls/drain.ts";
 import type { FailOvers } from "../calls/fail-overs.ts";
@@ -22,7 +23,7 @@ import type { TriggerActions } from "./trigger-actions.ts";
 import { authDummy, authProblem } from "./trigger-signature.ts";
 
 interface TriggerRouteDeps {
-  readonly store: Pick<EngineStore, "triggers">;
+  readonly store: Pick<AllShards, "triggers">;
   readonly namespaces: Namespaces;
   readonly triggers: TriggerWork;
   readonly actions: TriggerActions;

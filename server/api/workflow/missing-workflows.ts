@@ -4,7 +4,8 @@
 // drover.child-refused.
 import type { Definition, StepDefinition } from "../../core/definition/definition.ts";
 import type { DefinitionProblem } from "../../core/definition/definition-check.ts";
-import type { EngineStore, Namespace } from "../../store/store.ts";
+import type { AllShards } from "../../store/all-shards.ts";
+import type { Namespace } from "../../store/store.ts";
 
 interface Named {
   readonly path: string;
@@ -19,7 +20,7 @@ interface Named {
  * registered.
  */
 export async function missingWorkflows(
-  store: Pick<EngineStore, "workflowVersion">,
+  store: Pick<AllShards, "workflowVersion">,
   namespace: Namespace,
   definition: Definition,
 ): Promise<readonly DefinitionProblem[]> {

@@ -19,8 +19,9 @@ import { itemOf, numberOf } from "../../core/model/step-key.ts";
 import { workflowTextOf } from "../../definition-text/writer.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { AllShards, WholeStore } from "../../store/all-shards.ts";
 import type { VersionRecord } from "../../store/lists.ts";
-import type { EngineStore, Namespace, Store } from "../../store/store.ts";
+import type { Namespace } from "../../store/store.ts";
 import { auditEntry, type Who } from "../calls/audit-entry.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import type { RequestCheck } from "../calls/request-check.ts";
@@ -38,7 +39,7 @@ import { statisticsFields, workflowStatistics } from "./workflow-statistics.ts";
 
 interface RegisterCallDeps {
   readonly scheduler: Pick<Scheduler, "registerWorkflow" | "setDefaultVersion">;
-  readonly store: Pick<EngineStore, "workflowVersion">;
+  readonly store: Pick<AllShards, "workflowVersion">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
   /** The check of a definition beyond its structure: its expressions and schemas. */
@@ -47,7 +48,7 @@ interface RegisterCallDeps {
 
 interface WorkflowListDeps {
   readonly scheduler: Pick<Scheduler, "learnedDurations">;
-  readonly store: Pick<Store, "lists" | "operators" | "definition" | "workflowVersion">;
+  readonly store: Pick<WholeStore, "lists" | "operators" | "definition" | "workflowVersion">;
   readonly namespaces: Namespaces;
 }
 

@@ -5,12 +5,12 @@ import type { GetWorkflowResponseSchema } from "@drover/proto/drover/v1/schedule
 import type { WorkflowStatisticsSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { dayBefore, type WorkflowRuns } from "../../store/activity.ts";
-import type { Store } from "../../store/store.ts";
+import type { WholeStore } from "../../store/all-shards.ts";
 import { tookQuantile } from "../../store/took-buckets.ts";
 import { failingStepMessage } from "../operator/activity.ts";
 
 type StatisticsMessage = MessageInitShape<typeof WorkflowStatisticsSchema>;
-type Reads = Pick<Store, "operators">;
+type Reads = Pick<WholeStore, "operators">;
 
 const FAILING_STEPS_MAX = 50;
 

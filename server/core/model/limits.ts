@@ -57,16 +57,25 @@ export function afterGranting(use: QueueUse, count: number, now: EpochMs): Queue
   };
 }
 
-/** When the bucket has its next token; null: there is room now, or a lease has to end first. */
+/**
+ * When the bucket has its next token; null: there is room now, or time alone does not make any: a
+ * lease has to end first.
+ */
 export function opensAt(use: QueueUse, now: EpochMs): EpochMs | null {
   const { limits, leased, bucket } = use;
   if (room(use, now) > 0 || !limits.rate || !bucket) return null;
   if (limits.leasesMax !== null && leased >= limits.leasesMax) return null;
+  // A shard without a share of the rate (shares.ts).
+  if (limits.rate.burst < 1) return null;
   const missing = 1 - tokensAt(limits.rate, bucket, now);
   return now + Math.ceil((missing / limits.rate.perSecond) * 1_000);
 }
 
 /** A clock that goes back removes no tokens. */
-function tokensAt({ perSecond, burst }: Rate, { tokens, filledAt }: Bucket, now: EpochMs): number {
+export function tokensAt(
+  { perSecond, burst }: Rate,
+  { tokens, filledAt }: Bucket,
+  now: EpochMs,
+): number {
   return Math.min(burst, tokens + (Math.max(0, now - filledAt) / 1_000) * perSecond);
 }

@@ -15,6 +15,7 @@ import { DroverError, type Reason } from "../../errors.ts";
 import type { CompiledTrigger } from "../../expressions/trigger-mapping.ts";
 import { createLoop, type Loop } from "../../loop.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
+import { isInShard, type ShardNumber } from "../../store/partition.ts";
 import type { Plans } from "../../store/plans.ts";
 import type { EngineStore, RunId } from "../../store/store.ts";
 import type { EndedFor } from "../../store/triggers.ts";
@@ -32,6 +33,8 @@ const PASSING: ReadonlySet<Reason> = new Set([
 
 export interface RunEndsOptions {
   readonly store: Pick<EngineStore, "triggers" | "facts" | "incarnation">;
+  /** The shard whose runs have ended; left out: the only one. */
+  readonly shard?: ShardNumber | undefined;
   readonly plans: Plans;
   readonly schedule: Scheduler["schedule"];
   readonly compile: (definition: NonNullable<EndedFor["definition"]>) => CompiledTrigger;
@@ -74,7 +77,9 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     await store.triggers.settle(
       ends.map(({ row: { id }, came }) => {
         const began = came.kind === "done" ? came.began : null;
-        return { id, again: came.kind === "again", began };
+        // A fail-over of this shard loses no run of another one.
+        const isHere = began !== null && isInShard(options.shard, began);
+        return { id, again: came.kind === "again", began: isHere ? began : null };
       }),
     );
     if (rows.length === ROWS_MAX) announced = true;

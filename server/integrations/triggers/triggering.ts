@@ -10,7 +10,7 @@ import { createRefusals } from "./refusals.ts";
 import { createRunEnds, type RunEnds, type RunEndsOptions } from "./run-ends.ts";
 import type { TriggerWork } from "./trigger-work.ts";
 
-interface TriggeringOptions extends Pick<RunEndsOptions, "owned"> {
+interface TriggeringOptions extends Pick<RunEndsOptions, "owned" | "shard"> {
   readonly store: Pick<EngineStore, "triggers" | "facts" | "incarnation">;
   readonly plans: Plans;
   readonly schedule: Scheduler["schedule"];

@@ -15,17 +15,21 @@ import type { EpochMs } from "../../core/model/attempt.ts";
 import { DroverError } from "../../errors.ts";
 import { type Audit, withDetails } from "../../store/audit.ts";
 import { specText } from "../../store/definition-text.ts";
-import { partitionOf } from "../../store/partition.ts";
+import { ONLY_SHARD, partitionOf } from "../../store/partition.ts";
 import { type ScheduleRecord, type ScheduleSpec, TRIGGER_SERIES } from "../../store/schedules.ts";
+import type { Shards } from "../../store/shards.ts";
 import type { Namespace, Tx } from "../../store/store.ts";
 import { NOTHING_WRITTEN } from "../../store/written.ts";
 import { randomUuid } from "../../uuid.ts";
 import { commitAndPublish } from "../advance.ts";
 import { createItemFinder } from "../item-finder.ts";
-import type { Scheduled, ScheduleOptions } from "../schedule.ts";
+import type { Scheduled } from "../new-run.ts";
+import { inPlace, keyByHand, type PlaceOfKey } from "../run-id.ts";
+import type { ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
   beginOccurrences,
+  concurrencyKeyOf,
   concurrencyOf,
   type OccurrenceOptions,
   templateOf,
@@ -100,27 +104,45 @@ export interface ScheduleControl {
   nominalTimeText(spec: ScheduleSpec, nominalTime: number): string;
 }
 
-export function createScheduleControl(options: OccurrenceOptions): ScheduleControl {
+/** A schedule is in the place of its name, which its runs have too if they share its key. */
+export function createPlaceOfSchedule(placeOfKey: PlaceOfKey): PlaceOfKey {
+  return (namespaceId, name) => placeOfKey(namespaceId, concurrencyKeyOf(name));
+}
+
+export function createScheduleControl(
+  shards: Shards<OccurrenceOptions>,
+  placeOfKey: PlaceOfKey,
+): ScheduleControl {
+  const placeOfSchedule = createPlaceOfSchedule(placeOfKey);
+  const placeOf = ({ namespace, name }: ScheduleName) => placeOfSchedule(namespace.id, name);
+  const at = (of: ScheduleName): OccurrenceOptions => shards.of(placeOf(of));
   return Object.freeze({
     createSchedule: (of, spec, pauseReason, audit = null) =>
-      create(options, of, { spec, pauseReason }, audit),
-    updateSchedule: (of, spec, audit = null) => update(options, of, spec, audit),
-    pauseSchedule: (of, reason, audit = null) => pause(options, of, reason, audit),
-    resumeSchedule: (of, audit = null) => resume(options, of, audit),
-    deleteSchedule: ({ namespace, name }, audit = null) =>
-      options.store.schedules.delete(namespace.id, name, audit),
-    triggerSchedule: (of, requestId, audit = null) => trigger(options, of, requestId, audit),
-    backfillSchedule: (request, audit = null) => backfill(options, request, audit),
+      create(at(of), of, { place: placeOf(of), spec, pauseReason }, audit),
+    updateSchedule: (of, spec, audit = null) => update(at(of), of, spec, audit),
+    pauseSchedule: (of, reason, audit = null) => pause(at(of), of, reason, audit),
+    resumeSchedule: (of, audit = null) => resume(at(of), of, audit),
+    deleteSchedule: (of, audit = null) =>
+      at(of).store.schedules.delete(of.namespace.id, of.name, audit),
+    triggerSchedule: (of, requestId, audit = null) => trigger(at(of), of, requestId, audit),
+    backfillSchedule: (request, audit = null) => backfill(at(request), request, audit),
     timesToCome,
     nominalTimeText: ({ calendar }: ScheduleSpec, nominalTime: number) =>
       nominalTimeText(calendar, nominalTime),
   } satisfies ScheduleControl);
 }
 
+interface NewSchedule {
+  /** The last byte of its id. */
+  readonly place: number;
+  readonly spec: ScheduleSpec;
+  readonly pauseReason: string | null;
+}
+
 async function create(
   options: OccurrenceOptions,
   of: ScheduleName,
-  { spec, pauseReason }: { readonly spec: ScheduleSpec; readonly pauseReason: string | null },
+  { place, spec, pauseReason }: NewSchedule,
   audit: Audit,
 ): Promise<{ readonly created: boolean }> {
   const { store, random } = options;
@@ -128,8 +150,9 @@ async function create(
   // The same schedule again succeeds, even if its workflow exists no more.
   const known = await store.schedules.find(namespace.id, name);
   if (known) return { created: same(known, spec) };
+  refuseKey(options, name, spec);
   await refuseWorkflow(options, namespace, spec);
-  const id = randomUuid(random);
+  const id = inPlace(randomUuid(random), place);
   const next = await store.transact({ name: "create-schedule" }, async (tx) => {
     refuseCalendar(spec, tx.now);
     const first = firstOf(id, spec, tx.now);
@@ -151,6 +174,7 @@ async function update(
   audit: Audit,
 ): Promise<void> {
   await find(options, of);
+  refuseKey(options, of.name, spec);
   await refuseWorkflow(options, of.namespace, spec);
   await change(options, of, audit, async (tx, record) => {
     if (specText(record.spec) === specText(spec)) return "unchanged";
@@ -267,6 +291,25 @@ function same(known: ScheduleRecord, spec: ScheduleSpec): false {
   );
 }
 
+/**
+ * The runs of a schedule begin in its own shard, in the transaction that records them. A key that
+ * leads to another shard would tear the two apart.
+ */
+function refuseKey(
+  { shard = ONLY_SHARD }: Pick<ScheduleOptions, "shard">,
+  name: string,
+  { concurrency }: ScheduleSpec,
+): void {
+  const own = concurrencyKeyOf(name);
+  if (shard.count === 1 || concurrency === null || concurrency.key === own) return;
+  const message =
+    `"${concurrency.key}" may lead to another shard than the schedule: ` +
+    `in a store of several shards use "${own}", also for the other runs that share it`;
+  throw new DroverError("INVALID_REQUEST", `spec.concurrency.key: ${message}`, {
+    fields: [{ path: "spec.concurrency.key", message }],
+  });
+}
+
 function refuseCalendar({ calendar }: ScheduleSpec, now: EpochMs): void {
   const problem = calendarProblem(calendar, now);
   if (!problem) return;
@@ -327,8 +370,7 @@ async function trigger(
         key: { scheduleId: id, series: TRIGGER_SERIES, nominalTime },
         text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
-        // No caller can give this key to a run: such keys have no control characters.
-        reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
+        reserved: { key: keyByHand(id, requestId), name: `request "${requestId}"` },
       };
       const started = await beginOccurrences(options, tx, [wanted]);
       const run = started.runs[0];

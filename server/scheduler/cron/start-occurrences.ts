@@ -377,5 +377,9 @@ export function concurrencyOf({
   spec: { overlap, concurrency },
 }: Pick<ScheduleRecord, "name" | "spec">): Concurrency | null {
   if (overlap === "allow-all") return concurrency;
-  return { key: `schedule/${name}`, limit: 1, policy: POLICIES[overlap] };
+  return { key: concurrencyKeyOf(name), limit: 1, policy: POLICIES[overlap] };
+}
+
+export function concurrencyKeyOf(schedule: string): string {
+  return `schedule/${schedule}`;
 }

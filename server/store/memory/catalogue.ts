@@ -20,7 +20,7 @@ import {
 } from "./catalogue-tables.ts";
 import { type NamespaceWorld, NOTHING_SET } from "./namespaces.ts";
 import type { PinWorld } from "./pins.ts";
-import type { Transactions } from "./transactions.ts";
+import type { SharedChanges } from "./shared-changes.ts";
 
 type CatalogueCalls = Pick<
   EngineStore,
@@ -54,7 +54,7 @@ interface Catalogue {
 interface World {
   readonly tables: CatalogueTables;
   readonly now: () => EpochMs;
-  readonly runConcurrently: Transactions["runConcurrently"];
+  readonly runConcurrently: SharedChanges["runConcurrently"];
 }
 
 type Part<Call extends keyof CatalogueCalls, More extends keyof Catalogue> = Pick<
@@ -65,7 +65,7 @@ type Part<Call extends keyof CatalogueCalls, More extends keyof Catalogue> = Pic
 export function createCatalogue(
   tables: CatalogueTables,
   now: () => EpochMs,
-  { runConcurrently }: Pick<Transactions, "runConcurrently">,
+  { runConcurrently }: Pick<SharedChanges, "runConcurrently">,
 ): Catalogue {
   const world = { tables, now, runConcurrently };
   const named = namespaces(world);
@@ -108,7 +108,6 @@ function namespaces({
     return made;
   };
   const rowOf = (id: number) => tables.namespace.where("id", id)[0];
-  void runConcurrently(() => create("default", "default"));
   const shown = ({ id, name, region }: Namespace): Namespace => Object.freeze({ id, name, region });
   const regionNames = (): readonly string[] =>
     tables.region

@@ -21,11 +21,16 @@ interface OutcomeCountRow extends Tally {
   readonly lastAt: EpochMs;
 }
 
+/** Of the first shard. */
 export interface CircuitTables {
   /** The numbers of this table are the versions of circuits. */
   readonly circuit: NumberedTable<CircuitRow, "lane">;
   readonly circuitOutage: Table<OutageRow, "lane">;
   readonly circuitEnd: Table<OutcomeCountRow, "lane">;
+}
+
+/** Of all shards. */
+export interface CordonTables {
   readonly cordon: Table<Cordon, never>;
 }
 
@@ -60,6 +65,11 @@ export function createTablesOfCircuits(journal: Journal): CircuitTables {
       key: endKey,
       indexes: { lane: (row) => row.lane },
     }),
+  };
+}
+
+export function createTablesOfCordons(journal: Journal): CordonTables {
+  return {
     cordon: createTable<Cordon, never>(journal, {
       name: "cordon",
       key: cordonKey,

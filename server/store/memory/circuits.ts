@@ -24,6 +24,7 @@ import type { LaneRow } from "./catalogue-tables.ts";
 import { type CircuitRow, circuitKey, cordonKey, endKey } from "./circuit-tables.ts";
 import { attemptsOf } from "./pages.ts";
 import { pinnedOf } from "./pins.ts";
+import type { SharedChanges } from "./shared-changes.ts";
 import { interventionKey, pageStepOf, stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -38,7 +39,12 @@ interface CircuitWorld {
   readonly lanes: () => readonly LaneRow[];
 }
 
-export function createCircuits(world: CircuitWorld, { run }: Transactions): Circuits {
+/** `run`: a transaction of the first shard. */
+export function createCircuits(
+  world: CircuitWorld,
+  { run }: Pick<Transactions, "run">,
+  shared: SharedChanges,
+): Circuits {
   const { tables, now, lanes } = world;
   return Object.freeze({
     count: (ends: readonly CountedOutcomes[]) =>
@@ -52,6 +58,10 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
       run(() => of.flatMap((lane) => evidenceOf(tables, now(), lane, windowMs) ?? [])),
     change: (changes: readonly CircuitChange[], actor: Actor) =>
       run(() => changes.filter((change) => changeOne(world, change, actor)).map(refOf)),
+    record: (changes: readonly CircuitChange[], actor: Actor) =>
+      run(() => {
+        for (const change of changes) recordChange(world, change, change.before, actor);
+      }),
     setOverride: (of: CircuitRef, override: CircuitOverride | null) =>
       run(() => {
         for (const { lane, base } of lanes())
@@ -62,7 +72,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
       }),
     cordon: (cordon: NewCordon) =>
-      run(() => {
+      shared.run(() => {
         const { kind, name } = cordon;
         const agent = kind === "session" ? tables.agent.get(name) : undefined;
         if (kind === "session" && agent?.namespaceId !== cordon.namespaceId) return null;
@@ -72,7 +82,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         return tables.cordon.expect(cordonKey(cordon));
       }),
     uncordon: (of: CordonRef) =>
-      run(() => {
+      shared.run(() => {
         const known = tables.cordon.get(cordonKey(of));
         if (known) tables.cordon.removeRow(known);
         return known !== undefined;
@@ -214,7 +224,7 @@ function probeEndOf(tables: Tables, now: EpochMs, { probe }: CircuitRow): ProbeE
 }
 
 function changeOne({ tables, now, lanes }: CircuitWorld, change: CircuitChange, actor: Actor) {
-  const { lane, agentId, before, state, saw, did, dueAt, about } = change;
+  const { lane, agentId, before, state, saw } = change;
   const known = tables.circuit.get(circuitKey(change));
   if ((known?.version ?? 0) !== before || known?.override) return false;
   const version = tables.circuit.next();
@@ -229,13 +239,24 @@ function changeOne({ tables, now, lanes }: CircuitWorld, change: CircuitChange, 
     changedAt: now(),
   });
   settleOutage({ tables, now, lanes }, change);
+  recordChange({ tables, now }, change, version, actor);
+  return true;
+}
+
+/** `n`: a number that is another one for each change. */
+function recordChange(
+  { tables, now }: Pick<CircuitWorld, "tables" | "now">,
+  { agentId, saw, did, dueAt, about }: CircuitChange,
+  n: number,
+  actor: Actor,
+): void {
   const run = about && tables.run.get(about.runId);
-  if (!run) return true;
+  if (!run) return;
   const row = {
     runId: about.runId,
     partition: run.partition,
     fence: about.fence,
-    n: version,
+    n,
     step: about.step === -1 ? null : about.step,
     rule: agentId === "" ? ("queue-circuit" as const) : ("agent-circuit" as const),
     saw,
@@ -246,7 +267,6 @@ function changeOne({ tables, now, lanes }: CircuitWorld, change: CircuitChange, 
     epoch: actor.epoch,
   };
   if (!tables.intervention.get(interventionKey(row))) tables.intervention.insert(row);
-  return true;
 }
 
 function settleOutage({ tables, now }: CircuitWorld, { lane, agentId }: CircuitRef): void {

@@ -16,6 +16,7 @@ export function forgetOld(
   retention: Retention,
 ): boolean {
   const { sessionMs, pollerMs, triggeredMs, circuitEndsMs } = retention;
+  const isHome = tables.shard.number === 0;
   const isFree = ({ session }: { readonly session: string }) =>
     tables.lease.where("session", session).length === 0;
   const sessions = tables.agentSession
@@ -32,6 +33,8 @@ export function forgetOld(
   for (const row of sessions.slice(0, rowsMax)) tables.agentSession.removeRow(row);
   for (const row of agents.slice(0, rowsMax)) {
     tables.agent.removeRow(row);
+    // The first shard has the same agents.
+    if (!isHome) continue;
     const { namespaceId, session: name } = row;
     const cordon = tables.cordon.get(cordonKey({ namespaceId, kind: "session", name }));
     if (cordon) tables.cordon.removeRow(cordon);
@@ -41,7 +44,7 @@ export function forgetOld(
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
   const triggered = forgetTriggered(tables, now - triggeredMs, rowsMax);
   const schedules = forgetSchedules(tables, rowsMax);
-  forgetCircuits(tables, now, circuitEndsMs);
+  if (isHome) forgetCircuits(tables, now, circuitEndsMs);
   const bounded = [sessions, agents, pollers, keys, deliveries, triggered];
   return schedules || bounded.some(({ length }) => length >= rowsMax);
 }

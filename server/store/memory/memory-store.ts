@@ -8,10 +8,15 @@
 //   circuits.ts        circuits and cordons              rows.ts         what a simulation reads
 //
 // Time is given and does not change within a transaction. Nothing here waits for a timer.
+//
+// A store may be several shards: each has transactions, sessions and rows of its own, and all read
+// the tables that they share (shared-changes.ts). What asks a shard about a run or a partition of
+// another one throws, so a caller that was sent to the wrong shard is found out.
 import type { EpochMs } from "../../core/model/attempt.ts";
 import { type Outside, WHOLE_RANGE } from "../due.ts";
 import type { Reads } from "../reads.ts";
 import { RETENTION_DEFAULT } from "../retention.ts";
+import { type Shards, shardsOf } from "../shards.ts";
 import type { EngineStore, TransactOptions, Tx } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markPolled, markSilent } from "./agents.ts";
@@ -39,7 +44,20 @@ import { createQueues, lanePause } from "./queues.ts";
 import { changedInputs, findRun, runDetail, runItems, tracedRuns } from "./reads.ts";
 import { createStoredRows, type StoredRows } from "./rows.ts";
 import { createSchedules } from "./schedules.ts";
-import { createTables, type Tables } from "./tables.ts";
+import {
+  createSharedChanges,
+  noSharedChanges,
+  type ShardRows,
+  type SharedChanges,
+} from "./shared-changes.ts";
+import {
+  createHomeTables,
+  createSharedTables,
+  createTables,
+  expectHere,
+  expectRunHere,
+  type Tables,
+} from "./tables.ts";
 import { openTransaction, type TransactionWorld } from "./transaction.ts";
 import {
   type ChangedRow,
@@ -92,12 +110,40 @@ interface Memory {
 }
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
+  return createMemoryShards(options, 1).home;
+}
+
+/** Their number is a power of 2. */
+export function createMemoryShards(
+  options: MemoryStoreOptions,
+  count: number,
+): Shards<MemoryStore> {
+  const all = shardsOf(Array.from({ length: count }, () => createTransactions()));
+  // Each node has what is shared, so no node loses it alone.
+  const shared = count === 1 ? all.home : createTransactions();
+  const common = {
+    ...createSharedTables(shared.journal),
+    ...createHomeTables(all.home.journal),
+  };
+  const rows = all.map((transactions, number): ShardRows => {
+    const tables = createTables(transactions.journal, { number, count }, common);
+    return { number, tables, transactions };
+  });
+  const changes = createSharedChanges(shared, rows.all);
+  return rows.map((own) =>
+    createShard(options, own, own.number === 0 ? changes : noSharedChanges(own.number)),
+  );
+}
+
+function createShard(
+  options: MemoryStoreOptions,
+  { tables, transactions }: ShardRows,
+  shared: SharedChanges,
+): MemoryStore {
   const { now, elapsedMs = now } = options;
   const times = { ...STORE_TIMES, ...options.times };
   const { polledMs, ownerLostMs } = times;
-  const transactions = createTransactions();
-  const tables = createTables(transactions.journal);
-  const catalogue = createCatalogue(tables, now, transactions);
+  const catalogue = createCatalogue(tables, now, shared);
   const { namespaceOf, laneOf, isWorkflow, isVersion, regionNames } = catalogue;
   const { namespaceRows, setNamespace: set, forgetDefinitions } = catalogue;
   const namespaceName = (id: number): string => namespaceOf(id).name;
@@ -112,6 +158,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const { run, begin, simulateFailover, makeDurable } = transactions;
   const memory: Memory = { tables, now, run, world, liveness };
   // Every database has the default namespace.
+  if (tables.shard.number === 0) void catalogue.calls.createNamespace("default");
   makeDurable();
 
   return Object.freeze({
@@ -119,16 +166,17 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     reads: readsOf(memory),
     rows: createStoredRows(tables, run),
     partitions,
-    outbox: createOutbox({ tables, now, namespaceName }, transactions),
-    queues: createQueues(world, transactions),
-    pins: createPins({ ...world, ...catalogue.ofPins }, transactions),
+    outbox: createOutbox({ tables, now, namespaceName }, transactions, shared),
+    queues: createQueues(world, transactions, shared),
+    pins: createPins({ ...world, ...catalogue.ofPins }, shared),
     schedules: createSchedules(world, transactions),
-    triggers: createTriggers(world, transactions),
-    circuits: createCircuits(world, transactions),
+    triggers: createTriggers(world, transactions, shared),
+    circuits: createCircuits(world, transactions, shared),
     durations: createDurations(tables, isVersion, transactions),
     namespaces: createNamespaces(
-      { tables, now, namespaceRows, set, forgetDefinitions },
+      { tables, now, isOnly: tables.shard.count === 1, namespaceRows, set, forgetDefinitions },
       transactions,
+      shared,
     ),
     transact: (of, work, open) => transact(memory, of, work, open),
     incarnation: transactions.incarnation,
@@ -164,17 +212,38 @@ function transact<T>(
   }, open);
 }
 
-function readsOf({ tables, now, run, liveness }: Memory): Reads {
+function readsOf(memory: Memory): Reads {
+  const { tables, now, run, liveness } = memory;
+  const about = aboutRuns(memory);
   return Object.freeze({
-    findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
-    runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
-    runItems: (runId, page) => run(() => runItems(tables, runId, page)),
+    findRun: (namespaceId, by) =>
+      about("runId" in by ? [by] : [], () => findRun(tables, namespaceId, by)),
+    runDetail: (runId, wanted) => about([{ runId }], () => runDetail(tables, runId, wanted)),
+    runItems: (runId, page) => about([{ runId }], () => runItems(tables, runId, page)),
     tracedRuns: (runs) => run(() => tracedRuns(tables, runs)),
-    changedInputs: (runId) => run(() => changedInputs(tables, runId)),
-    runLiveness: (runId) => run(() => runLiveness(tables, now(), runId, liveness)),
+    changedInputs: (runId) => about([{ runId }], () => changedInputs(tables, runId)),
+    runLiveness: (runId) => about([{ runId }], () => runLiveness(tables, now(), runId, liveness)),
     // Hosts are only shown, and this store does not keep them.
     hosts: async () => new Map(),
   } satisfies Reads);
+}
+
+/** A transaction that is about these runs. */
+function aboutRuns({ tables, run }: Memory) {
+  return <T>(runs: readonly { readonly runId: string }[], work: () => T): Promise<T> =>
+    run(() => {
+      for (const { runId } of runs) expectRunHere(tables, runId);
+      return work();
+    });
+}
+
+/** The same for partitions. */
+function aboutPartitions({ tables, run }: Memory) {
+  return <T>(partitions: readonly number[], work: () => T): Promise<T> =>
+    run(() => {
+      for (const partition of partitions) expectHere(tables, partition);
+      return work();
+    });
 }
 
 type CallsAboutRuns = Pick<
@@ -182,18 +251,24 @@ type CallsAboutRuns = Pick<
   "recordIntervention" | "claimEscalation" | "releaseEscalation" | "taskFacts" | "facts"
 >;
 
-function callsAboutRuns({ tables, now, run }: Memory): CallsAboutRuns {
+function callsAboutRuns(memory: Memory): CallsAboutRuns {
+  const { tables, now } = memory;
+  const about = aboutRuns(memory);
   return {
     recordIntervention: (of, intervention, actor) =>
-      run(() => {
+      about([of], () => {
         const owned = { partition: of.partition, epoch: actor.epoch };
         if (!ownsStill(tables, actor.node, owned)) return;
         recordIntervention(tables, of, { ...intervention, actedAt: now() }, actor);
       }),
-    claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
-    releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
-    taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
-    facts: (wanted) => run(() => factsOf(tables, wanted)),
+    claimEscalation: (claim) => about([claim], () => claimEscalation(tables, now(), claim, false)),
+    releaseEscalation: (claim) => about([claim], () => claimEscalation(tables, now(), claim, true)),
+    taskFacts: (tasks) =>
+      about(
+        tasks.map(({ ready }) => ready),
+        () => tasks.flatMap((task) => taskFacts(tables, task)),
+      ),
+    facts: (wanted) => about(wanted, () => factsOf(tables, wanted)),
   };
 }
 
@@ -223,15 +298,17 @@ function callsOfAgents({ tables, now, run, world, liveness }: Memory): CallsOfAg
 type Walks = Pick<MemoryStore, "differingRuns" | "forgetOld" | "dueRows" | "outside" | "overdue">;
 
 /** What supervisors walk through, partition by partition or row by row. */
-function walksOf({ tables, now, run, liveness }: Memory): Walks {
+function walksOf(memory: Memory): Walks {
+  const { tables, now, run, liveness } = memory;
+  const within = aboutPartitions(memory);
   return {
-    differingRuns: (of, after, limit) => run(() => differingRuns(tables, of, after, limit)),
+    differingRuns: (of, after, limit) => within(of, () => differingRuns(tables, of, after, limit)),
     forgetOld: (rowsMax, retention) =>
       run(() => forgetOld(tables, now(), rowsMax, { ...RETENTION_DEFAULT, ...retention })),
     dueRows: (of, limit, range = WHOLE_RANGE) =>
-      run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, liveness)),
-    outside: (of) => run(() => outsideOf(tables, now(), of)),
+      within(of, () => dueRows(tables, now(), { partitions: of, limit, ...range }, liveness)),
+    outside: (of) => within(of, () => outsideOf(tables, now(), of)),
     overdue: (of, byMs, since = null) =>
-      run(() => overdue(tables, now(), { partitions: of, byMs, since }, liveness.regions)),
+      within(of, () => overdue(tables, now(), { partitions: of, byMs, since }, liveness.regions)),
   };
 }

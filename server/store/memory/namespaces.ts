@@ -13,6 +13,7 @@ import {
 } from "../namespaces.ts";
 import type { RunId } from "../store.ts";
 import type { NamespaceRow } from "./catalogue-tables.ts";
+import type { SharedChanges } from "./shared-changes.ts";
 import { concurrencyKeyText, isOpen, type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -24,6 +25,8 @@ export const NOTHING_SET: NamespaceSettings = Object.freeze({
 
 export interface NamespaceWorld {
   readonly tables: Tables;
+  /** The store is one shard. */
+  readonly isOnly: boolean;
   readonly now: () => EpochMs;
   readonly namespaceRows: () => readonly NamespaceRow[];
   /** Replaces these of the settings. */
@@ -34,12 +37,16 @@ export interface NamespaceWorld {
   ) => number | null;
 }
 
-export function createNamespaces(world: NamespaceWorld, { run }: Transactions): Namespaces {
+export function createNamespaces(
+  world: NamespaceWorld,
+  { run }: Pick<Transactions, "run">,
+  shared: SharedChanges,
+): Namespaces {
   const { tables, now, namespaceRows, set } = world;
   return Object.freeze({
-    setRetention: (namespaceId, retentionMs) => run(() => set(namespaceId, { retentionMs })),
-    setLimits: (namespaceId, limits) => run(() => set(namespaceId, { limits })),
-    setLogs: (namespaceId, storesLogs) => run(() => set(namespaceId, { storesLogs })),
+    setRetention: (namespaceId, retentionMs) => shared.run(() => set(namespaceId, { retentionMs })),
+    setLimits: (namespaceId, limits) => shared.run(() => set(namespaceId, { limits })),
+    setLogs: (namespaceId, storesLogs) => shared.run(() => set(namespaceId, { storesLogs })),
     limited: () =>
       run(() =>
         namespaceRows()
@@ -61,11 +68,15 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
       ),
     forgetRuns: (of) => run(() => forgetRuns(tables, now(), of)),
     eraseRun: (namespaceId, runId) => run(() => eraseRun(tables, namespaceId, runId)),
-    forgetDefinitions: (of) =>
-      run(() => {
+    forgetKey: (namespaceId, key) => run(() => forgetKey(tables, namespaceId, key)),
+    async forgetDefinitions(of) {
+      // Runs of other shards may use them.
+      if (!world.isOnly) return null;
+      return run(() => {
         const used = new Set(tables.run.all().map(({ definitionId }) => definitionId));
         return world.forgetDefinitions(of, (id) => used.has(id));
-      }),
+      });
+    },
   } satisfies Namespaces);
 }
 
@@ -117,7 +128,12 @@ function eraseRun(tables: Tables, namespaceId: number, runId: RunId): Erased {
   for (const row of tables.refusal.where("namespace", namespaceId))
     if (row.runId === runId) tables.refusal.removeRow(row);
   forgetRun(tables, run);
-  return { kind: "erased", workflow: run.workflow };
+  return { kind: "erased", workflow: run.workflow, key: run.key };
+}
+
+function forgetKey(tables: Tables, namespaceId: number, key: string): void {
+  const reserved = tables.idempotency.get(concurrencyKeyText({ namespaceId, key }));
+  if (reserved && !tables.run.get(reserved.runId)) tables.idempotency.removeRow(reserved);
 }
 
 /** The run itself, its parent, or a child of it, if it is open; null: none of them is. */

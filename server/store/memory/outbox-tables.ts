@@ -34,8 +34,12 @@ export interface DeliveryRow extends DeliveryRecord {
   readonly deadlineAt: EpochMs | null;
 }
 
-export interface OutboxTables {
+/** Of all shards. */
+export interface HookTables {
   readonly hook: Table<HookRow, "namespace">;
+}
+
+export interface OutboxTables {
   readonly outbox: NumberedTable<OutboxRow, "partition">;
   readonly delivery: NumberedTable<DeliveryRow, "partition" | "namespace" | "group">;
 }
@@ -45,13 +49,18 @@ export function groupOf({ namespaceId, hook, kind, cause }: OutboxRow | Delivery
   return JSON.stringify([namespaceId, hook, kind, cause]);
 }
 
-export function createTablesOfOutbox(journal: Journal): OutboxTables {
+export function createTablesOfHooks(journal: Journal): HookTables {
   return {
     hook: createTable<HookRow, "namespace">(journal, {
       name: "hook",
       key: (row) => `${row.namespaceId}/${row.name}`,
       indexes: { namespace: (row) => row.namespaceId },
     }),
+  };
+}
+
+export function createTablesOfOutbox(journal: Journal): OutboxTables {
+  return {
     outbox: numbered(
       createTable<OutboxRow, "partition">(journal, {
         name: "outbox",

@@ -11,9 +11,11 @@ import {
   type OutboxKind,
   type OutboxRun,
 } from "../outbox.ts";
+import { PARTITIONS_PER_REGION, shardOf } from "../partition.ts";
 import { endOfRecord } from "../run-states.ts";
 import type { RunId } from "../store.ts";
 import { type DeliveryRow, groupOf, type OutboxRow } from "./outbox-tables.ts";
+import type { SharedChanges } from "./shared-changes.ts";
 import { type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -23,10 +25,14 @@ interface OutboxWorld {
   readonly namespaceName: (id: number) => string;
 }
 
-export function createOutbox(world: OutboxWorld, { run }: Transactions): Outbox {
+export function createOutbox(
+  world: OutboxWorld,
+  { run }: Pick<Transactions, "run">,
+  shared: SharedChanges,
+): Outbox {
   const { tables } = world;
   return Object.freeze({
-    putHook: (hook) => run(() => putHook(world, hook)),
+    putHook: (hook) => shared.run(() => putHook(world, hook)),
     hooks: (namespaceId) =>
       run(() =>
         tables.hook
@@ -35,7 +41,7 @@ export function createOutbox(world: OutboxWorld, { run }: Transactions): Outbox 
           .map(({ namespaceId: _, secret: __, ...hook }) => hook),
       ),
     deleteHook: (namespaceId, name) =>
-      run(() => {
+      shared.run(() => {
         const found = tables.hook.get(hookKey(namespaceId, name));
         if (found) tables.hook.removeRow(found);
         return found !== undefined;
@@ -109,10 +115,16 @@ function publish(
   const cause = [workflow, ...about].join("/");
   for (const { name: hook, events } of tables.hook.where("namespace", namespaceId)) {
     if (!events.includes(event.kind)) continue;
-    const at = partition - (partition % 256) + (hashOf(`${hook}/${cause}`) & 255);
+    const at = placeOfCause(tables, partition, `${hook}/${cause}`);
     const row = { ...event, partition: at, namespaceId, hook, url: null, cause };
     tables.outbox.insert({ ...row, id: tables.outbox.next() });
   }
+}
+
+/** A partition of this shard, whose owner finds the row. */
+function placeOfCause({ shard }: Tables, partition: number, cause: string): number {
+  const at = partition - (partition % PARTITIONS_PER_REGION) + (hashOf(cause) & 255);
+  return at - shardOf(at, shard.count) + shard.number;
 }
 
 /** Writes a row for each hook that subscribes to ends, and for the one that Schedule named. */
@@ -147,9 +159,11 @@ function fold({ tables, now }: OutboxWorld, partitions: readonly number[]): void
     const { id: _, ...about } = first;
     const no = tables.delivery.next();
     const text = String(no).padStart(12, "0");
+    const shard = String(tables.shard.number).padStart(8, "0");
     tables.delivery.insert({
       ...about,
-      id: `00000000-0000-4000-8000-${text}`,
+      // No two shards give out the same.
+      id: `${shard}-0000-4000-8000-${text}`,
       no,
       count: group.length,
       state: "pending",

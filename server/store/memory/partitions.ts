@@ -14,7 +14,7 @@ import type {
   Partitions,
   TakenPartition,
 } from "../partition-session.ts";
-import type { Tables } from "./tables.ts";
+import { expectHere, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 interface PartitionClock {
@@ -95,6 +95,7 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
     },
     tryLock: async (partitions: readonly number[]) => {
       call(world, session);
+      for (const partition of partitions) expectHere(world.tables, partition);
       const held = new Set(heldBy(world));
       const free = partitions.filter((partition) => !held.has(partition));
       for (const partition of free) session.locks.add(partition);

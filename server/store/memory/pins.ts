@@ -7,7 +7,8 @@ import { inheritOverrides } from "./circuits.ts";
 import { type PinRow, workflowKey } from "./queue-tables.ts";
 import type { QueueWorld } from "./queues.ts";
 import { byAge } from "./ready-rows.ts";
-import type { Transactions } from "./transactions.ts";
+import type { SharedChanges } from "./shared-changes.ts";
+import type { Tables } from "./tables.ts";
 
 export interface PinWorld extends QueueWorld {
   /**
@@ -22,28 +23,42 @@ export interface PinWorld extends QueueWorld {
   readonly definitionOf: (of: WorkflowRef, version: number) => number | null;
 }
 
-export function createPins(world: PinWorld, { run }: Transactions): Pins {
+export function createPins(world: PinWorld, shared: SharedChanges): Pins {
   const { tables, now } = world;
   return Object.freeze({
-    pin: (of: PinRef, agentVersion: string) =>
-      run((transaction) => {
-        const definitionId = of.version === 0 ? null : world.definitionOf(of, of.version);
-        if (of.version === 0 ? !world.isWorkflow(of) : definitionId === null) return null;
-        const made = world.makeClass(of, agentVersion);
-        for (const { lane, base } of made)
-          inheritOverrides({ tables, now, lanes: world.lanes }, base, lane);
-        const { namespaceId, workflow, queue, version } = of;
-        const row = { namespaceId, workflow, queue, version, definitionId, agentVersion };
-        const known = tables.versionPin.all().find((one) => isSame(one, of));
-        if (known?.agentVersion !== agentVersion) tables.versionPin.put({ ...row, at: now() });
-        return placeReady(world, of, transaction);
-      }),
-    unpin: (of: PinRef) =>
-      run((transaction) => {
-        const known = tables.versionPin.all().find((one) => isSame(one, of));
-        if (known) tables.versionPin.removeRow(known);
-        return placeReady(world, of, transaction);
-      }),
+    async pin(of: PinRef, agentVersion: string) {
+      let made: readonly LaneRow[] = [];
+      const { changed, followed } = await shared.runEverywhere(
+        () => {
+          const definitionId = of.version === 0 ? null : world.definitionOf(of, of.version);
+          if (of.version === 0 ? !world.isWorkflow(of) : definitionId === null) return false;
+          made = world.makeClass(of, agentVersion);
+          const { namespaceId, workflow, queue, version } = of;
+          const row = { namespaceId, workflow, queue, version, definitionId, agentVersion };
+          const known = tables.versionPin.all().find((one) => isSame(one, of));
+          if (known?.agentVersion !== agentVersion) tables.versionPin.put({ ...row, at: now() });
+          return true;
+        },
+        (rows, transaction) => {
+          // The first shard has the circuits.
+          if (rows.number === 0)
+            for (const { lane, base } of made)
+              inheritOverrides({ tables, now, lanes: world.lanes }, base, lane);
+          return placeReady(world, rows.tables, of, transaction);
+        },
+      );
+      return changed ? [...new Set(followed.flat())] : null;
+    },
+    async unpin(of: PinRef) {
+      const { followed } = await shared.runEverywhere(
+        () => {
+          const known = tables.versionPin.all().find((one) => isSame(one, of));
+          if (known) tables.versionPin.removeRow(known);
+        },
+        (rows, transaction) => placeReady(world, rows.tables, of, transaction),
+      );
+      return [...new Set(followed.flat())];
+    },
   } satisfies Pins);
 }
 
@@ -76,8 +91,12 @@ export function pinnedLane(
 }
 
 /** Moves the ready rows of a workflow to the lanes that its pins require. */
-function placeReady(world: PinWorld, of: WorkflowRef, transaction: number): readonly number[] {
-  const { tables } = world;
+function placeReady(
+  { lanes }: Pick<QueueWorld, "lanes">,
+  tables: Tables,
+  of: WorkflowRef,
+  transaction: number,
+): readonly number[] {
   const moves = tables.ready
     .all()
     .sort(byAge)
@@ -86,7 +105,7 @@ function placeReady(world: PinWorld, of: WorkflowRef, transaction: number): read
       if (run.namespaceId !== of.namespaceId || run.workflow !== of.workflow) return [];
       const base = tables.lane.get(String(row.lane))?.base;
       if (base === undefined) return [];
-      const lane = pinnedLane(world, base, run);
+      const lane = pinnedLane({ tables, lanes }, base, run);
       return lane === row.lane ? [] : [{ row, lane }];
     });
   // Ordered as if they had become ready now, in their order.

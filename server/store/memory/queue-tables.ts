@@ -13,6 +13,8 @@ export interface QueueRow extends QueueRef {
   readonly pause: Pause | null;
   readonly limits: QueueLimits;
   readonly bucket: Bucket | null;
+  /** The number of the last one (../queue-shares.ts). */
+  readonly allotment: number;
 }
 
 export interface PinRow extends Pin {
@@ -20,11 +22,16 @@ export interface PinRow extends Pin {
   readonly definitionId: number | null;
 }
 
+/** Of all shards. */
 export interface QueueTables {
   readonly queue: Table<QueueRow, never>;
   readonly pausedWorkflow: Table<PausedWorkflowRow, never>;
-  readonly laneQuestion: Table<LaneQuestion, never>;
   readonly versionPin: Table<PinRow, "workflow">;
+}
+
+/** Of one shard. */
+export interface LaneQuestionTables {
+  readonly laneQuestion: Table<LaneQuestion, never>;
 }
 
 export function queueKey({ namespaceId, queue }: QueueRef): string {
@@ -42,11 +49,6 @@ export function createTablesOfQueues(journal: Journal): QueueTables {
       key: queueKey,
       indexes: {},
     }),
-    laneQuestion: createTable<LaneQuestion, never>(journal, {
-      name: "lane_question",
-      key: (row) => String(row.lane),
-      indexes: {},
-    }),
     versionPin: createTable<PinRow, "workflow">(journal, {
       name: "version_pin",
       key: (row) => JSON.stringify([row.namespaceId, row.workflow, row.queue, row.version]),
@@ -55,6 +57,16 @@ export function createTablesOfQueues(journal: Journal): QueueTables {
     pausedWorkflow: createTable<PausedWorkflowRow, never>(journal, {
       name: "paused_workflow",
       key: workflowKey,
+      indexes: {},
+    }),
+  };
+}
+
+export function createTablesOfLaneQuestions(journal: Journal): LaneQuestionTables {
+  return {
+    laneQuestion: createTable<LaneQuestion, never>(journal, {
+      name: "lane_question",
+      key: (row) => String(row.lane),
       indexes: {},
     }),
   };

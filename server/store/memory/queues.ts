@@ -12,8 +12,10 @@ import type {
 } from "../queues.ts";
 import type { Tx } from "../store.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
+import { createQueueShares, useOfQueue, writeBucket } from "./queue-shares.ts";
 import { type QueueRow, queueKey, workflowKey } from "./queue-tables.ts";
 import { byAge } from "./ready-rows.ts";
+import type { SharedChanges } from "./shared-changes.ts";
 import type { ReadyRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -25,30 +27,37 @@ export interface QueueWorld {
   readonly isWorkflow: (of: WorkflowRef) => boolean;
 }
 
-export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
+const NOTHING_SET = Object.freeze({ pause: null, limits: UNLIMITED, bucket: null, allotment: 0 });
+
+export function createQueues(
+  world: QueueWorld,
+  transactions: Pick<Transactions, "run">,
+  shared: SharedChanges,
+): Queues {
   const { tables, now } = world;
   const rowOf = (of: QueueRef): QueueRow =>
-    tables.queue.get(queueKey(of)) ?? { ...of, pause: null, limits: UNLIMITED, bucket: null };
+    tables.queue.get(queueKey(of)) ?? { ...of, ...NOTHING_SET };
   const lanesOf = ({ namespaceId, queue }: QueueRef) =>
     world
       .lanes()
       .filter((one) => one.namespaceId === namespaceId && (queue === "" || one.queue === queue));
 
   return Object.freeze({
+    shares: createQueueShares(tables, now, transactions, shared),
     pause: (of: QueueRef, reason: string) =>
-      run(() => {
+      claimsOver(shared, () => {
         const row = rowOf(of);
         const pause = row.pause ?? { since: now(), reason };
         tables.queue.put({ ...row, pause });
         return pause;
       }),
     resume: (of: QueueRef) =>
-      run(() => {
+      shared.run(() => {
         tables.queue.put({ ...rowOf(of), pause: null });
         return lanesOf(of).map(({ lane }) => lane);
       }),
     setLimits: (of: QueueRef, limits: QueueLimits) =>
-      run(() => {
+      claimsOver(shared, () => {
         const row = rowOf(of);
         const { rate } = limits;
         const tokens = Math.min(row.bucket?.tokens ?? Number.POSITIVE_INFINITY, rate?.burst ?? 0);
@@ -56,27 +65,52 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
         tables.queue.put({ ...row, limits, bucket });
         return lanesOf(of).map(({ lane }) => lane);
       }),
-    pauseWorkflow: (of: WorkflowRef, reason: string) =>
-      run(() => {
-        if (!world.isWorkflow(of)) return null;
-        const known = tables.pausedWorkflow.get(workflowKey(of));
-        const pause = known?.pause ?? { since: now(), reason };
-        tables.pausedWorkflow.put({ ...of, pause });
-        for (const row of tables.ready.all())
-          if (isOf(tables, row, of)) tables.ready.put({ ...row, paused: true });
-        return pause;
-      }),
-    resumeWorkflow: (of: WorkflowRef) =>
-      run((transaction) => {
-        const known = tables.pausedWorkflow.get(workflowKey(of));
-        if (known) tables.pausedWorkflow.removeRow(known);
-        const held = tables.ready.all().filter((row) => row.paused && isOf(tables, row, of));
-        // Ordered as if they had become ready now, in their order.
-        for (const [number, row] of held.sort(byAge).entries())
-          tables.ready.put({ ...row, paused: false, transaction, number });
-        return [...new Set(held.map(({ lane }) => lane))];
-      }),
+    async pauseWorkflow(of: WorkflowRef, reason: string) {
+      const { changed } = await shared.runEverywhere(
+        () => {
+          if (!world.isWorkflow(of)) return null;
+          const known = tables.pausedWorkflow.get(workflowKey(of));
+          const pause = known?.pause ?? { since: now(), reason };
+          tables.pausedWorkflow.put({ ...of, pause });
+          return pause;
+        },
+        (rows, transaction) => moveReady(rows.tables, of, transaction),
+      );
+      return changed;
+    },
+    async resumeWorkflow(of: WorkflowRef) {
+      const { followed } = await shared.runEverywhere(
+        () => {
+          const known = tables.pausedWorkflow.get(workflowKey(of));
+          if (known) tables.pausedWorkflow.removeRow(known);
+        },
+        (rows, transaction) => moveReady(rows.tables, of, transaction),
+      );
+      return [...new Set(followed.flat())];
+    },
   } satisfies Queues);
+}
+
+/** Also waits for the claims that are in progress in other shards. */
+async function claimsOver<T>(shared: SharedChanges, change: () => T): Promise<T> {
+  return (await shared.runEverywhere(change, () => undefined)).changed;
+}
+
+/**
+ * Takes the ready rows of a paused workflow out of their lanes, or brings them back. Returns the
+ * lanes that have received some.
+ */
+function moveReady(tables: Tables, of: WorkflowRef, transaction: number): readonly number[] {
+  const rows = tables.ready.all().filter((row) => isOf(tables, row, of));
+  if (tables.pausedWorkflow.get(workflowKey(of))) {
+    for (const row of rows) tables.ready.put({ ...row, paused: true });
+    return [];
+  }
+  const held = rows.filter(({ paused }) => paused).sort(byAge);
+  // Ordered as if they had become ready now, in their order.
+  for (const [number, row] of held.entries())
+    tables.ready.put({ ...row, paused: false, transaction, number });
+  return [...new Set(held.map(({ lane }) => lane))];
 }
 
 function isOf(tables: Tables, { runId }: ReadyRow, of: WorkflowRef): boolean {
@@ -120,7 +154,7 @@ export function freedLanes(world: QueueWorld, ended: readonly number[]): readonl
 }
 
 export function queueLocksOf(
-  { tables, lanes }: QueueWorld,
+  { tables, now }: QueueWorld,
   batch: string,
   enter: () => void,
 ): Pick<Tx, "lockQueues" | "writeBuckets"> {
@@ -136,18 +170,14 @@ export function queueLocksOf(
       return queues.flatMap((of): readonly LockedQueue[] => {
         const row = tables.queue.get(queueKey(of));
         if (!row || !isLimited(row.limits)) return [];
-        const { namespaceId, queue, limits, bucket } = row;
-        const own = new Set(
-          lanes().flatMap((one) => (queueKey(one) === queueKey(row) ? [one.lane] : [])),
-        );
-        const leased = tables.lease.all().filter(({ lane }) => own.has(lane)).length;
-        return [{ namespaceId, queue, limits, bucket, leased }];
+        const { namespaceId, queue } = row;
+        return [{ namespaceId, queue, ...useOfQueue(tables, row, now()) }];
       });
     },
     writeBuckets: async (queues) => {
       enter();
-      for (const { bucket, ...of } of queues)
-        if (bucket) tables.queue.put({ ...tables.queue.expect(queueKey(of)), bucket });
+      for (const { namespaceId, queue, bucket } of queues)
+        writeBucket(tables, { namespaceId, queue, bucket });
     },
   };
 }

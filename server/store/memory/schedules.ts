@@ -11,7 +11,7 @@ import type {
 import type { DueSchedule } from "../store.ts";
 import { workflowKey } from "./queue-tables.ts";
 import { createTable, type Table } from "./table.ts";
-import { pageOf, type Tables } from "./tables.ts";
+import { expectHere, pageOf, type Tables } from "./tables.ts";
 import type { Journal, Transactions } from "./transactions.ts";
 
 interface ScheduleRow extends Omit<ScheduleRecord, "namespace"> {
@@ -160,6 +160,7 @@ export function schedulesLockedBy({ world, now, enter }: ScheduleLocks): Schedul
     },
     insertSchedule: async ({ pauseReason, ...schedule }) => {
       enter("writes and claims");
+      expectHere(tables, schedule.partition);
       if (named(tables, schedule.namespaceId, schedule.name)) return false;
       const pause = pauseReason === null ? null : { since: now, reason: pauseReason };
       const numbers = { series: 1, revision: 1 };

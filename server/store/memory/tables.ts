@@ -1,4 +1,6 @@
-// The tables of the memory store: the rows of migrations/, in the terms of the core.
+// The tables of the memory store: the rows of migrations/, in the terms of the core. A store of
+// several shards has the reference data once for all of them, and in its first shard what a cluster
+// has once; each shard has the other tables for itself.
 //
 //   run                   what a run is: written once
 //   page                  the state of a run (core/page)
@@ -30,6 +32,7 @@ import {
   type PageStep,
   pageNoOf,
 } from "../../core/page/page.ts";
+import { partitionOf as partitionOfRun, type ShardNumber, shardOf } from "../partition.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -40,15 +43,36 @@ import type { ReusedInsert } from "../rows-of-effects.ts";
 import { endedRun } from "../run-head.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
 import { type CatalogueTables, createTablesOfCatalogue } from "./catalogue-tables.ts";
-import { type CircuitTables, createTablesOfCircuits } from "./circuit-tables.ts";
+import {
+  type CircuitTables,
+  type CordonTables,
+  createTablesOfCircuits,
+  createTablesOfCordons,
+} from "./circuit-tables.ts";
 import { createTablesOfDurations, type DurationTables } from "./durations.ts";
-import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
+import {
+  createTablesOfHooks,
+  createTablesOfOutbox,
+  type HookTables,
+  type OutboxTables,
+} from "./outbox-tables.ts";
 import { createTablesOfProcesses, type ProcessTables } from "./process-tables.ts";
-import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
+import { createTablesOfQueueShares, type QueueShareTables } from "./queue-shares.ts";
+import {
+  createTablesOfLaneQuestions,
+  createTablesOfQueues,
+  type LaneQuestionTables,
+  type QueueTables,
+} from "./queue-tables.ts";
 import { createTablesOfSchedules, type ScheduleTables } from "./schedules.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
-import { createTablesOfTriggers, type TriggerTables } from "./trigger-tables.ts";
+import {
+  createTablesOfTriggerEnds,
+  createTablesOfTriggers,
+  type TriggerEndTables,
+  type TriggerTables,
+} from "./trigger-tables.ts";
 
 export interface RunRow extends Omit<NewRun, "run" | "wakeAt" | "triggered"> {}
 
@@ -121,15 +145,28 @@ interface KeyRow extends Omit<KeyReservation, "keepMs"> {
   readonly expiresAt: EpochMs;
 }
 
-export interface Tables
-  extends OutboxTables,
+/** What the transactions of all shards read, and the first shard alone changes. */
+interface SharedTables
+  extends CatalogueTables,
     QueueTables,
+    CordonTables,
+    HookTables,
+    TriggerTables {}
+
+/** What the first shard has for all of them. */
+interface HomeTables extends CircuitTables, DurationTables {}
+
+export interface Tables
+  extends SharedTables,
+    HomeTables,
+    OutboxTables,
+    LaneQuestionTables,
+    QueueShareTables,
     ScheduleTables,
-    TriggerTables,
-    CircuitTables,
-    CatalogueTables,
-    DurationTables,
+    TriggerEndTables,
     ProcessTables {
+  /** The shard that has these. */
+  readonly shard: ShardNumber;
   readonly run: Table<RunRow, "namespace">;
   readonly page: Table<PageRow, "run" | "open" | "waking">;
   readonly ready: Table<ReadyRow, "lane" | "partition" | "run">;
@@ -145,6 +182,18 @@ export interface Tables
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly permit: Table<PermitRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
+}
+
+/** Throws if the partition is one of another shard: the caller has asked the wrong one. */
+export function expectHere({ shard }: Pick<Tables, "shard">, partition: number): void {
+  const of = shardOf(partition, shard.count);
+  if (of !== shard.number)
+    throw new Error(`shard ${shard.number} was asked about partition ${partition} of shard ${of}`);
+}
+
+/** The same for a run. */
+export function expectRunHere(tables: Pick<Tables, "shard">, runId: RunId): void {
+  expectHere(tables, partitionOfRun(0, runId));
 }
 
 export function stepKey(runId: RunId, step: number): string {
@@ -246,8 +295,29 @@ const ofStep = (row: StepRef): string => stepKey(row.runId, row.step);
 const runOf = (row: { readonly runId: RunId }): RunId => row.runId;
 const partitionOf = (row: RunRef): number => row.partition;
 
-export function createTables(journal: Journal): Tables {
+export function createSharedTables(journal: Journal): SharedTables {
+  return {
+    ...createTablesOfCatalogue(journal),
+    ...createTablesOfQueues(journal),
+    ...createTablesOfCordons(journal),
+    ...createTablesOfHooks(journal),
+    ...createTablesOfTriggers(journal),
+  };
+}
+
+export function createHomeTables(journal: Journal): HomeTables {
+  return { ...createTablesOfCircuits(journal), ...createTablesOfDurations(journal) };
+}
+
+/** The tables of one shard, with those that it shares. */
+export function createTables(
+  journal: Journal,
+  shard: ShardNumber,
+  shared: SharedTables & HomeTables,
+): Tables {
   return Object.freeze({
+    ...shared,
+    shard,
     run: createTable<RunRow, "namespace">(journal, {
       name: "run",
       key: runOf,
@@ -296,12 +366,10 @@ export function createTables(journal: Journal): Tables {
     }),
     ...createTablesOfPeople(journal),
     ...createTablesOfOutbox(journal),
-    ...createTablesOfQueues(journal),
+    ...createTablesOfLaneQuestions(journal),
+    ...createTablesOfQueueShares(journal),
     ...createTablesOfSchedules(journal),
-    ...createTablesOfTriggers(journal),
-    ...createTablesOfCircuits(journal),
-    ...createTablesOfCatalogue(journal),
-    ...createTablesOfDurations(journal),
+    ...createTablesOfTriggerEnds(journal),
     ...createTablesOfProcesses(journal),
     idempotency: createTable<KeyRow, never>(journal, {
       name: "idempotency",

@@ -37,6 +37,8 @@ import { type ScheduleWorld, schedulesLockedBy } from "./schedules.ts";
 import {
   concurrencyKeyText,
   endedHeadOf,
+  expectHere,
+  expectRunHere,
   headOf,
   isOpen,
   pageOf,
@@ -137,6 +139,7 @@ function lockingOf(open: Open): Pick<Tx, "holdWriter" | "reserveKeys" | "lockRun
   return {
     holdWriter: async ({ node }, taken) => {
       open.enter("writer");
+      for (const { partition } of taken) expectHere(tables, partition);
       return taken.filter((one) => ownsStill(tables, node, one));
     },
     reserveKeys: async (keys) => {
@@ -146,10 +149,12 @@ function lockingOf(open: Open): Pick<Tx, "holdWriter" | "reserveKeys" | "lockRun
     },
     lockRuns: async (runs) => {
       open.enter("runs");
+      for (const { partition } of runs) expectHere(tables, partition);
       return [...runs].sort(byId).flatMap((ref) => lock(open, ref) ?? []);
     },
     endedRuns: async (runs) =>
-      runs.flatMap(({ runId }) => {
+      runs.flatMap(({ runId, partition }) => {
+        expectHere(tables, partition);
         const row = tables.run.get(runId);
         if (!row || isOpen(tables, runId)) return [];
         return [endedHeadOf(row, runStateOf(tables, runId))];
@@ -319,6 +324,7 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
     insertRuns: async (runs) => {
       open.enter("writes and claims");
       for (const run of runs) {
+        expectRunHere(open.tables, run.runId);
         insertRun(open, run);
         open.locked.add(run.runId);
       }

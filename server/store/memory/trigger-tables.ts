@@ -29,8 +29,13 @@ interface RefusalRow extends Refused {
   readonly no: number;
 }
 
+/** Of all shards. */
 export interface TriggerTables {
   readonly trigger: Table<TriggerRow, "namespace">;
+}
+
+/** Of one shard. */
+export interface TriggerEndTables {
   readonly triggerEnd: NumberedTable<TriggerEndRow, "partition">;
   readonly triggered: Table<TriggeredRow, never>;
   readonly refusal: NumberedTable<RefusalRow, "namespace" | "trigger">;
@@ -51,6 +56,11 @@ export function createTablesOfTriggers(journal: Journal): TriggerTables {
       key: (row) => triggerKey(row.namespaceId, row.definition.name),
       indexes: { namespace: (row) => row.namespaceId },
     }),
+  };
+}
+
+export function createTablesOfTriggerEnds(journal: Journal): TriggerEndTables {
+  return {
     triggerEnd: numbered(
       createTable<TriggerEndRow, "partition">(journal, {
         name: "trigger_end",

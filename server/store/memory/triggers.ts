@@ -12,7 +12,8 @@ import {
   type Refused,
   type Triggers,
 } from "../triggers.ts";
-import { pageOf, type RunRow, runStateOf, type Tables } from "./tables.ts";
+import type { SharedChanges } from "./shared-changes.ts";
+import { expectRunHere, pageOf, type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 import { refusalKey, type TriggerEndRow, type TriggeredRow, triggerKey } from "./trigger-tables.ts";
 
@@ -22,10 +23,14 @@ interface TriggerWorld {
   readonly namespaceOf: (id: number) => Namespace;
 }
 
-export function createTriggers(world: TriggerWorld, { run }: Transactions): Triggers {
+export function createTriggers(
+  world: TriggerWorld,
+  { run }: Pick<Transactions, "run">,
+  shared: SharedChanges,
+): Triggers {
   const { tables, now } = world;
   return Object.freeze({
-    put: (trigger) => run(() => putTrigger(world, trigger)),
+    put: (trigger) => shared.run(() => putTrigger(world, trigger)),
     find: (namespaceId, name) =>
       run(() => {
         const row = tables.trigger.get(triggerKey(namespaceId, name));
@@ -33,14 +38,20 @@ export function createTriggers(world: TriggerWorld, { run }: Transactions): Trig
         const { namespaceId: _, ...known } = row;
         return known;
       }),
-    delete: (namespaceId, name) =>
-      run(() => {
-        const key = triggerKey(namespaceId, name);
-        for (const row of tables.refusal.where("trigger", key)) tables.refusal.removeRow(row);
-        const found = tables.trigger.get(key);
-        if (found) tables.trigger.removeRow(found);
-        return found !== undefined;
-      }),
+    async delete(namespaceId, name) {
+      const key = triggerKey(namespaceId, name);
+      const { changed } = await shared.runEverywhere(
+        () => {
+          const found = tables.trigger.get(key);
+          if (found) tables.trigger.removeRow(found);
+          return found !== undefined;
+        },
+        ({ tables: { refusal } }) => {
+          for (const row of refusal.where("trigger", key)) refusal.removeRow(row);
+        },
+      );
+      return changed;
+    },
     refuse: (refused) =>
       run(() => {
         for (const one of refused) refuse(world, one);
@@ -57,6 +68,7 @@ export function createTriggers(world: TriggerWorld, { run }: Transactions): Trig
     settle: (settled) =>
       run(() => {
         for (const { id, again, began } of settled) {
+          if (began !== null) expectRunHere(tables, began);
           const row = tables.triggerEnd.get(id);
           if (!row || (began !== null && !tables.run.get(began))) continue;
           if (again) tables.triggerEnd.put({ ...row, nextAt: now() + END_AGAIN_MS });

@@ -47,30 +47,13 @@ export function createCircuits(query: Query, transact: Transact, audited: Audite
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
     change: (changes, actor) =>
       transact((transaction) => changeCircuits(transaction.query, changes, actor)),
-    setOverride: ({ lane, agentId }, override, audit = null) =>
-      transact(async ({ query: ask }) => {
-        const key = { lane, agent_id: agentId };
-        const changed =
-          override === null
-            ? await ask("release_circuit", key)
-            : await ask("force_circuit", {
-                ...key,
-                forced: circuitSettings.code(override.forced),
-                by: override.by,
-                why: override.why,
-              });
-        if (changed.length > 0) await recordAudit(ask, audit);
-        if (agentId === "") {
-          const classes = await ask<{ lane: number }>("lanes_of_classes", { lane });
-          await settleOutages(
-            ask,
-            classes.map((one) => one.lane),
-          );
-        }
-        const [row] = await ask<CircuitRow>("circuit_by_key", key);
-        if (row) return circuitOf(row);
-        return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
-      }),
+    record: (changes, actor) =>
+      intervene(
+        query,
+        changes.map((change) => ({ ...change, version: change.before })),
+        actor,
+      ),
+    setOverride: (...asked) => transact(({ query: within }) => setOverride(within, ...asked)),
     async cordon({ namespaceId, kind, name, by, why }, audit = null) {
       await audited(audit, "cordon", {
         namespace_id: namespaceId,
@@ -91,6 +74,38 @@ export function createCircuits(query: Query, transact: Transact, audited: Audite
       return (await audited(audit, "uncordon", key)).length > 0;
     },
   } satisfies Circuits);
+}
+
+async function setOverride(
+  ask: Query,
+  ...[{ lane, agentId }, override, audit = null]: Parameters<Circuits["setOverride"]>
+): Promise<Circuit> {
+  const key = { lane, agent_id: agentId };
+  const { changedAt, versions } = await drawVersions(ask, 1);
+  const version = versions[0];
+  const changed =
+    override === null
+      ? await ask("release_circuit", { ...key, version })
+      : await ask("force_circuit", {
+          ...key,
+          version,
+          changed_at: changedAt,
+          forced: circuitSettings.code(override.forced),
+          by: override.by,
+          why: override.why,
+        });
+  if (changed.length > 0) await recordAudit(ask, audit);
+  if (agentId === "") {
+    const classes = await ask<{ lane: number }>("lanes_of_classes", { lane });
+    await settleOutages(
+      ask,
+      classes.map((one) => one.lane),
+      changedAt,
+    );
+  }
+  const [row] = await ask<CircuitRow>("circuit_by_key", key);
+  if (row) return circuitOf(row);
+  return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
 }
 
 export function circuitLists(query: Query): Pick<Lists, "circuits" | "cordons"> {
@@ -285,12 +300,14 @@ function probeEndOf(row: TriedRow): ProbeEnd | null {
 async function changeCircuits(
   query: Query,
   changes: readonly CircuitChange[],
-  { node, epoch }: Actor,
+  actor: Actor,
 ): Promise<readonly CircuitRef[]> {
   if (changes.length === 0) return [];
-  const made = await query<{ lane: number; agent_id: string; version: number }>(
-    "change_circuits",
-    columns(changes, {
+  const { changedAt, versions } = await drawVersions(query, changes.length);
+  const made = await query<{ lane: number; agent_id: string; version: number }>("change_circuits", {
+    changed_at: changedAt,
+    ...columns(numbered(changes, versions), {
+      version: (one) => one.drawn,
       lane: (one) => one.lane,
       agent_id: (one) => one.agentId,
       before: (one) => one.before,
@@ -300,14 +317,29 @@ async function changeCircuits(
       cooldowns: ({ state }) => (state.kind === "closed" ? 0 : state.cooldowns),
       saw: (one) => one.saw,
     }),
-  );
+  });
   const done = made.flatMap((row) => {
     const change = changes.find((one) => one.lane === row.lane && one.agentId === row.agent_id);
     return change ? [{ ...change, version: row.version }] : [];
   });
-  const changed = done.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
-  if (changed.length > 0) {
-    const rows = columns(changed, {
+  await intervene(query, done, actor);
+  const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
+  await settleOutages(query, lanes, changedAt);
+  return done.map(({ lane, agentId }) => ({ lane, agentId }));
+}
+
+/** Of the changes that are about runs of this shard. */
+async function intervene(
+  query: Query,
+  changes: readonly (CircuitChange & { readonly version: number })[],
+  { node, epoch }: Actor,
+): Promise<void> {
+  const rows = changes.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
+  if (rows.length === 0) return;
+  await query("intervene_in_circuits", {
+    node,
+    epoch,
+    ...columns(rows, {
       run_id: (one) => one.runId,
       step_no: (one) => one.step,
       fence: (one) => one.fence,
@@ -316,18 +348,39 @@ async function changeCircuits(
       saw: (one) => one.saw,
       did: (one) => one.did,
       due_at: (one) => one.dueAt,
-    });
-    await query("intervene_in_circuits", { ...rows, node, epoch });
-  }
-  const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
-  await settleOutages(query, lanes);
-  return done.map(({ lane, agentId }) => ({ lane, agentId }));
+    }),
+  });
 }
 
-async function settleOutages(query: Query, lanes: readonly number[]): Promise<void> {
+async function settleOutages(
+  query: Query,
+  lanes: readonly number[],
+  changedAt: EpochMs,
+): Promise<void> {
   if (lanes.length === 0) return;
   await query("end_outages", { lanes });
-  await query("begin_outages", { lanes });
+  await query("begin_outages", { lanes, opened_at: changedAt });
+}
+
+/** Each row with the version that was drawn for it. */
+function numbered<Row>(
+  rows: readonly Row[],
+  versions: readonly number[],
+): readonly (Row & { readonly drawn: number })[] {
+  return rows.map((row, at) => ({ ...row, drawn: versions[at] ?? 0 }));
+}
+
+/** A version for each change, and the database's time of all of them. */
+export async function drawVersions(
+  query: Query,
+  count: number,
+): Promise<{ readonly changedAt: EpochMs; readonly versions: readonly number[] }> {
+  const [row] = await query<{ changed_at: EpochMs; versions: readonly string[] }>(
+    "draw_circuit_versions",
+    { count },
+  );
+  if (!row) throw new Error("the database has drawn no versions of circuits");
+  return { changedAt: row.changed_at, versions: row.versions.map(Number) };
 }
 
 /** Called by the claim that hands out the probes. */
@@ -337,16 +390,29 @@ export async function takeProbes(
 ): Promise<readonly CircuitRef[]> {
   if (probes.length === 0) return [];
   const rows = await query<{ lane: number; agent_id: string }>(
-    "take_probes",
+    "lock_probed",
     columns(probes, {
       lane: (one) => one.lane,
       agent_id: (one) => one.agentId,
       version: (one) => one.version,
+    }),
+  );
+  const locked = probes.filter(({ lane, agentId }) =>
+    rows.some((row) => row.lane === lane && row.agent_id === agentId),
+  );
+  if (locked.length === 0) return [];
+  const { versions } = await drawVersions(query, locked.length);
+  await query(
+    "take_probes",
+    columns(numbered(locked, versions), {
+      lane: (one) => one.lane,
+      agent_id: (one) => one.agentId,
       run_id: (one) => one.runId,
       step_no: (one) => one.step,
       fence: (one) => one.fence,
       secret: (one) => one.secret,
+      next: (one) => one.drawn,
     }),
   );
-  return rows.map((row) => ({ lane: row.lane, agentId: row.agent_id }));
+  return locked.map(({ lane, agentId }) => ({ lane, agentId }));
 }

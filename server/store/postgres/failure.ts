@@ -21,8 +21,9 @@ const LOST_SYSTEM_CODES = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
 ]);
+/** "Marked as essential": a node of Citus is away, and the statement was to change all nodes. */
 const LOST_MESSAGE =
-  /Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|not queryable/;
+  /marked as essential|Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Client was closed|not queryable/;
 
 function codeOf(error: unknown): string | null {
   if (error instanceof pg.DatabaseError) return error.code ?? null;

@@ -1,10 +1,9 @@
 // Deletes what no caller will ask for again (sql/housekeeping.sql), and completes moves of ready
 // rows that a crashed server left half done. No statement reads more than a page. Scans whose rows
 // are not all deleted resume after the last page, and begin anew after the last row.
-import type { Clock } from "../../clock.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import { type Failures, RETENTION_DEFAULT, type Retention } from "../retention.ts";
-import { finishMoves } from "./ready-moves.ts";
+import { finishMoves, type Mover } from "./ready-moves.ts";
 import type { Values } from "./sql.ts";
 import type { Query } from "./transaction.ts";
 
@@ -24,7 +23,8 @@ type ForgetOld = (
 /** `name`: its name in messages. `work` returns true if there is more to do. */
 type Part = readonly [name: string, work: () => Promise<boolean>];
 
-export function createForgetOld(query: Query, clock: Clock): ForgetOld {
+export function createForgetOld(mover: Mover): ForgetOld {
+  const { query } = mover;
   const forgetKeys = keysScan(query);
   const forgetTriggered = triggeredScan(query);
   const renumberReady = createRenumberReady(query);
@@ -47,7 +47,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
     return [
       // The server that paused, resumed or pinned a workflow may have died before its ready rows
       // were moved.
-      whole("finish_moves", () => finishMoves({ query, clock })),
+      whole("finish_moves", () => finishMoves(mover)),
       whole("renumber_ready", () => renumberReady(rowsMax)),
       ["forget_keys", () => forgetKeys(rowsMax)],
       ["forget_triggered", () => forgetTriggered(rowsMax, times.triggeredMs)],

@@ -2,7 +2,7 @@
 // incarnation of every new connection is read before it is used: after a fail-over all connections
 // are new.
 
-interface Incarnations {
+export interface Incarnations {
   /** A connection was made; it is used once this has returned. */
   connected(incarnation: string): void;
   listen(listener: () => void): void;

@@ -17,6 +17,7 @@ import type { RunDefinition, RunRecord } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import { readApprovals } from "./approvals.ts";
 import { circuitLists } from "./circuits.ts";
+import { sharedSchema } from "./database-schema.ts";
 import { throwReadFailure } from "./failure.ts";
 import { createNamespaceReads, type NamespaceReads } from "./namespace-reads.ts";
 import { namespaceLists } from "./namespaces.ts";
@@ -71,6 +72,7 @@ interface Database {
 
 function searches(reads: NamespaceReads, pool: pg.Pool, schema: string): Searches {
   const on = (namespaceId: number) => ({ db: databaseOf(reads, namespaceId, schema), schema });
+  const shared = sharedSchema(schema);
   const query = queryOn(pool, schema);
   return {
     runs: (id, page) => findRuns(on(id), id, page),
@@ -78,7 +80,7 @@ function searches(reads: NamespaceReads, pool: pg.Pool, schema: string): Searche
     countRuns: (id, filter, most) => countRuns(on(id), id, filter, most),
     definitions: (id, filter, most) => findDefinitions(on(id), id, filter, most),
     escalations: (id, page) => findEscalations(on(id).db, id, page),
-    workflows: (id, after, limit) => findWorkflows(on(id).db, id, after, limit),
+    workflows: (id, after, limit) => findWorkflows(databaseOf(reads, id, shared), id, after, limit),
     versions: (...of) => listVersions(query, ...of),
   };
 }
@@ -103,7 +105,12 @@ async function search(
 ): Promise<SearchPage> {
   const { namespaceId, filter } = page;
   const lanes = asksTasks(filter)
-    ? await db.selectFrom("lane").select("id").where("namespace_id", "=", namespaceId).execute()
+    ? await db
+        .withSchema(sharedSchema(schema))
+        .selectFrom("lane")
+        .select("id")
+        .where("namespace_id", "=", namespaceId)
+        .execute()
     : [];
   return { ...page, schema, lanes: lanes.map(({ id }) => id) };
 }

@@ -15,35 +15,32 @@
  * works beside it, and its record keeps that: so a program decides about files that it does not
  * know, and an older one may start on a newer schema within that window.
  *
+ * A store of several shards has a schema for each, and one for the tables that all of them read.
+ * Each of them records what is applied to it, and gets the commands that are about its own tables.
+ *
  * Refused, with nothing changed: a file that was changed or renamed after it was applied, a gap in
  * the numbers, a schema for newer programs only, and a database of the first design.
  */
-import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
-import { DATABASE_SCHEMA } from "./database-schema.ts";
+import { DATABASE_SCHEMA, isShared, shardOfSchema, shardSchema } from "./database-schema.ts";
+import { type Migration, readMigrations } from "./migration-files.ts";
+import { makeShardSchemas, shardSchemas } from "./shard-schemas.ts";
 import { inSchema } from "./sql.ts";
+import { aboutOf, commandsOf } from "./sql-commands.ts";
 
 export interface MigrateOptions {
   readonly folder: string;
   /** The schema of all tables; left out: DATABASE_SCHEMA. */
   readonly schema?: string;
+  /** How many shards a new store gets; left out: one, or as many as it has. */
+  readonly shards?: number;
+  /** The caller gives the nodes of a Citus cluster the new tables that all shards read. */
+  readonly shares?: boolean;
   /** How long a file waits for a lock, in milliseconds, and how often it is tried; for tests. */
   readonly lockMs?: number;
   readonly lockTries?: number;
-}
-
-interface Migration {
-  readonly number: number;
-  /** The file's name, as people see it. */
-  readonly name: string;
-  readonly checksum: string;
-  /** The number of the last file that a program must know to work with the schema after this. */
-  readonly oldestProgram: number;
-  readonly sql: string;
 }
 
 type Recorded = Omit<Migration, "sql">;
@@ -73,25 +70,61 @@ const lockTriesDefault = 30;
 /** Applies what is pending; returns the names of the files that this call has applied. */
 export async function migrate(
   target: string | ClientBase,
-  { folder, schema = DATABASE_SCHEMA, ...options }: MigrateOptions,
+  options: MigrateOptions,
 ): Promise<{ applied: string[] }> {
+  return withClient(target, async (client) => {
+    const { schema: of = DATABASE_SCHEMA, shards } = options;
+    if (options.shares !== true) await refuseUnshared(client, options);
+    if (shards !== undefined) await makeShardSchemas(client, of, shards);
+    const applied = new Set<string>();
+    for (const schema of await schemasOf(client, options.schema))
+      for (const name of await migrateSchema(client, { ...options, schema })) applied.add(name);
+    return { applied: [...applied].sort() };
+  });
+}
+
+/** Tables that all shards read would be on the coordinator alone. */
+async function refuseUnshared(client: ClientBase, options: MigrateOptions): Promise<void> {
+  const { schema = DATABASE_SCHEMA } = options;
+  if ((await shardSchemas(client, schema)).length === 0) return;
+  const { rowCount } = await client.query("select from pg_extension where extname = 'citus'");
+  const pending = rowCount === 0 ? [] : await pendingMigrations(client, options);
+  if (pending.length === 0) return;
+  throw new Error(
+    `The store in the schema ${schema} has several shards on a Citus cluster, and ${pending[0]} is ` +
+      "pending: apply it with 'drover migrate --distribute' on the coordinator, and start servers " +
+      "with --no-migrate.",
+  );
+}
+
+async function migrateSchema(
+  client: ClientBase,
+  { folder, schema, ...options }: MigrateOptions & { readonly schema: string },
+): Promise<readonly string[]> {
   const { lockMs = lockMsDefault, lockTries = lockTriesDefault } = options;
   const migrations = readMigrations(folder);
-  return withClient(target, async (client) => {
-    const applied: string[] = [];
-    // A role that may not change the schema may start a server, if nothing is pending.
-    if ((await pendingMigrations(client, { folder, schema })).length === 0) return { applied };
-    let tries = 0;
-    for (;;) {
-      const done = await applyNext(client, schema, { migrations, lockMs });
-      if (done === null) return { applied };
-      if (done.applied) applied.push(done.name);
-      tries = done.applied ? 0 : tries + 1;
-      if (done.applied) continue;
-      if (tries >= lockTries) throw lockRefused(done.name, lockMs, lockTries);
-      await systemClock.sleep(Math.min(lockPauseMs, lockMs));
-    }
-  });
+  const applied: string[] = [];
+  // A role that may not change the schema may start a server, if nothing is pending.
+  const pending = await statesOfSchema(client, migrations, schema);
+  if (pending.every(({ appliedAt }) => appliedAt !== null)) return applied;
+  let tries = 0;
+  for (;;) {
+    const done = await applyNext(client, schema, { migrations, lockMs });
+    if (done === null) return applied;
+    if (done.applied) applied.push(done.name);
+    tries = done.applied ? 0 : tries + 1;
+    if (done.applied) continue;
+    if (tries >= lockTries) throw lockRefused(done.name, lockMs, lockTries);
+    await systemClock.sleep(Math.min(lockPauseMs, lockMs));
+  }
+}
+
+/** The schema, and those of its shards if it has several, in their order. */
+async function schemasOf(
+  client: ClientBase,
+  schema: string = DATABASE_SCHEMA,
+): Promise<readonly string[]> {
+  return [schema, ...(await shardSchemas(client, schema))];
 }
 
 function lockRefused(name: string, lockMs: number, tries: number): Error {
@@ -116,16 +149,32 @@ export async function pendingMigrations(
 /** All files, applied or pending, in their order. Changes nothing; refuses what `migrate` does. */
 export async function migrationStates(
   target: string | ClientBase,
-  { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
+  { folder, schema }: MigrateOptions,
 ): Promise<readonly MigrationState[]> {
   const migrations = readMigrations(folder);
   return withClient(target, async (client) => {
-    await refuseFirstDesign(client);
-    const isThere = await hasTables(client, schema, [RECORD]);
-    const recorded = isThere ? await readRecorded(client, schema) : [];
-    const pending = pendingOf(migrations, recorded);
-    return [...recorded, ...pending.map((file) => ({ ...file, appliedAt: null }))];
+    const states: (readonly MigrationState[])[] = [];
+    for (const of of await schemasOf(client, schema))
+      states.push(await statesOfSchema(client, migrations, of));
+    return states.reduce((one, other) => (countApplied(other) < countApplied(one) ? other : one));
   });
+}
+
+/** Of several shards, the one that is behind says what is pending. */
+function countApplied(states: readonly MigrationState[]): number {
+  return states.filter(({ appliedAt }) => appliedAt !== null).length;
+}
+
+async function statesOfSchema(
+  client: ClientBase,
+  migrations: readonly Migration[],
+  schema: string,
+): Promise<readonly MigrationState[]> {
+  await refuseFirstDesign(client);
+  const isThere = await hasTables(client, schema, [RECORD]);
+  const recorded = isThere ? await readRecorded(client, schema) : [];
+  const pending = pendingOf(migrations, recorded);
+  return [...recorded, ...pending.map((file) => ({ ...file, appliedAt: null }))];
 }
 
 /** For a program that does not migrate: throws if the schema is not one that it works with. */
@@ -280,12 +329,21 @@ async function apply(
   { schema, lockMs }: { readonly schema: string; readonly lockMs: number },
 ): Promise<boolean> {
   await client.query(`set local lock_timeout = ${Math.round(lockMs)}`);
+  let sent = 0;
   try {
-    await client.query(inSchema(migration.sql, schema));
+    const hasShards = (await shardSchemas(client, schema)).length > 0;
+    for (const { text, at } of commandsOf(migration.sql)) {
+      if (!isFor(schema, hasShards, text)) continue;
+      sent = at;
+      // What all shards share may name a table that is not: that of the first shard.
+      const isOfAll = hasShards && shardOfSchema(schema) === null;
+      await client.query(inSchema(text, isOfAll ? shardSchema(schema, 0) : schema));
+    }
   } catch (cause) {
     if (isLockTimeout(cause)) return false;
-    const at = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
-    const line = at > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
+    const within = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
+    const at = sent + within;
+    const line = within > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
     throw new Error(
       `Migration ${migration.name}${line} failed: ${errorMessage(cause)}. ` +
         "Nothing of this file was applied; the files before it are applied, and servers that run go " +
@@ -303,6 +361,13 @@ async function apply(
     [migration.number, migration.name, migration.checksum, migration.oldestProgram],
   );
   return true;
+}
+
+/** A store of several shards has some tables once, and all else in each shard. */
+function isFor(schema: string, hasShards: boolean, command: string): boolean {
+  const of = aboutOf(command);
+  if (shardOfSchema(schema) !== null) return of === null || !isShared(of);
+  return !hasShards || of === null || isShared(of);
 }
 
 type RecordedRow = Recorded & { readonly appliedAt: Date };
@@ -333,63 +398,6 @@ async function readRecorded(client: ClientBase, schema: string): Promise<Recorde
       { cause },
     );
   }
-}
-
-const fileName = /^(\d{4})_[a-z0-9_]+\.sql$/;
-/** Written from the catalogue, see schema-dump.ts. */
-const dumpName = "schema.sql";
-
-/** In order; refuses names and numbers that would be applied out of order or not at all. */
-function readMigrations(folder: string): Migration[] {
-  const names = readdirSync(folder)
-    .filter((name) => name.endsWith(".sql") && name !== dumpName)
-    .sort();
-  return names.map((name, index) => {
-    const number = Number(fileName.exec(name)?.[1]);
-    if (Number.isNaN(number)) {
-      throw new Error(
-        `${join(folder, name)} is no name for a migration. Call it like 0001_what_it_does.sql: ` +
-          "four digits, then small letters, digits and underscores.",
-      );
-    }
-    if (number !== index + 1)
-      throw new Error(outOfOrder(folder, name, names[index - 1], index + 1));
-    const sql = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
-    refuseTransactions(name, sql);
-    const checksum = createHash("sha256").update(sql).digest("hex");
-    return { number, name, checksum, oldestProgram: oldestProgramOf(name, sql, number), sql };
-  });
-}
-
-/** Left out: no older program works beside the file. */
-function oldestProgramOf(name: string, sql: string, number: number): number {
-  const found = /^-- Oldest program: (\d+)$/m.exec(sql);
-  if (found === null) return number;
-  const oldest = Number(found[1]);
-  if (oldest >= 1 && oldest <= number) return oldest;
-  throw new Error(
-    `Migration ${name} says 'Oldest program: ${found[1]}'. Name the number of a migration from 0001 ` +
-      `to ${String(number).padStart(4, "0")}: the last one that the oldest program beside it knows.`,
-  );
-}
-
-function outOfOrder(folder: string, name: string, before: string | undefined, expected: number) {
-  const wanted = String(expected).padStart(4, "0");
-  return (
-    `Migration ${wanted} is missing in ${folder}: ${before ?? "the beginning"} is followed by ` +
-    `${name}. Numbers start at 0001 and have no gaps and no doubles; give it ${wanted}.`
-  );
-}
-
-/** A commit inside a file would keep half of it if the rest fails. */
-function refuseTransactions(name: string, sql: string): void {
-  const found = /^\s*(begin|start transaction|commit|rollback)\s*;/im.exec(
-    sql.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, ""),
-  );
-  if (found === null) return;
-  throw new Error(
-    `Migration ${name} contains '${found[1]}'. Each file is one transaction already: remove it.`,
-  );
 }
 
 /** The migrations that are left; throws if this program does not work with what is recorded. */

@@ -23,8 +23,10 @@ import type { Query, Transact } from "./transaction.ts";
 const OPEN_RUNS_PAGE = 20_000;
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 
+/** `everywhere`: one for each shard. */
 export function namespacesOf(
   query: Query,
+  everywhere: readonly Query[],
   transact: Transact,
   audited: Audited,
 ): Pick<Store, "namespace" | "createNamespace"> {
@@ -39,7 +41,8 @@ export function namespacesOf(
     async createNamespace(name, region = "default", audit = null) {
       const known = await find(name);
       if (known) return known;
-      await transact({}, ({ query: within }) => createRegion(within, region));
+      const { id } = await transact({}, ({ query: within }) => createRegion(within, region));
+      await Promise.all(everywhere.map((shard) => shard("create_partitions", { region: id })));
       for (let tries = 0; tries < INSERTS_MAX; tries++) {
         await audited<{ id: number }>(
           audit,
@@ -55,15 +58,17 @@ export function namespacesOf(
   };
 }
 
-/** Creates a region with its partitions; two calls at once wait for each other. */
-async function createRegion(query: Query, name: string): Promise<void> {
-  const find = () => query<{ id: number }>("find_region", { name });
-  if ((await find()).length > 0) return;
+/** Creates a region unless it is there; two calls at once wait for each other. */
+async function createRegion(query: Query, name: string): Promise<{ readonly id: number }> {
+  const find = async () => (await query<{ id: number }>("find_region", { name }))[0];
+  const before = await find();
+  if (before) return before;
   await query("lock_regions", {});
-  if ((await find()).length > 0) return;
+  const meanwhile = await find();
+  if (meanwhile) return meanwhile;
   const [made] = await query<{ id: number }>("create_region", { name, regions_max: REGIONS_MAX });
   if (!made) throw new RangeError(`there are ${REGIONS_MAX} regions`);
-  await query("create_partitions", { region: made.id });
+  return made;
 }
 
 export function namespaceLists(query: Query): Pick<Lists, "namespaces" | "regions"> {
@@ -169,15 +174,7 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
       return limited;
     },
     countStorage: (everyMs) => countStorage(query, everyMs),
-    async retained() {
-      const rows = await query<{ id: number; retention_ms: number }>(
-        "namespaces_with_retention",
-        {},
-      );
-      return rows.map(({ id: namespaceId, retention_ms: retentionMs }) => {
-        return { namespaceId, retentionMs };
-      });
-    },
+    retained: () => retained(query),
     async forgetRuns(of) {
       const page = await transact({}, (transaction) => forgetRuns(transaction.query, of));
       if (!page.more) await forgetFailureKeys(query, of);
@@ -191,6 +188,9 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
         if (erased.kind !== "more") return erased;
       }
     },
+    async forgetKey(namespaceId, key) {
+      await query("forget_key", { namespace_id: namespaceId, key });
+    },
     async forgetDefinitions({ after, limit, keptMs }) {
       const asked = { after, limit, retention: keptMs };
       const [page] = await query<{ last: number; rows_read: number }>("forget_definitions", asked);
@@ -199,15 +199,24 @@ export function createNamespaces(query: Query, transact: Transact, audited: Audi
   } satisfies Namespaces);
 }
 
+async function retained(query: Query): ReturnType<Namespaces["retained"]> {
+  const rows = await query<{ id: number; retention_ms: number }>("namespaces_with_retention", {});
+  return rows.map(({ id: namespaceId, retention_ms: retentionMs }) => {
+    return { namespaceId, retentionMs };
+  });
+}
+
 /** At most so many blocks of each table are read, and all rows of a smaller table. */
 const SAMPLED_BLOCKS = 300;
 
 async function countStorage(query: Query, everyMs: number): Promise<void> {
-  const [blocks] = await query<Record<string, number>>("storage_blocks", { every: everyMs });
-  if (!blocks) return;
-  const percents = Object.entries(blocks).map(([table, count]) => [
-    table,
-    count <= SAMPLED_BLOCKS ? 100 : (100 * SAMPLED_BLOCKS) / count,
+  const tables = await query<{ name: string; blocks: number }>("storage_blocks", {
+    every: everyMs,
+  });
+  if (tables.length === 0) return;
+  const percents = tables.map(({ name, blocks }) => [
+    name,
+    blocks <= SAMPLED_BLOCKS ? 100 : (100 * SAMPLED_BLOCKS) / blocks,
   ]);
   await query("count_storage", Object.fromEntries(percents));
 }
@@ -276,6 +285,7 @@ async function forgetFailureKeys(query: Query, { namespaceId, keptMs }: OldRuns)
 
 interface ErasedRow {
   workflow: string;
+  key: string | null;
   run_state: number;
   ended: boolean;
   parent_id: RunId | null;
@@ -304,9 +314,9 @@ async function eraseRun(
   await query("forget_failure_marks", about);
   await query("erase_traces", about);
   await query("forget_runs", ids);
-  const { workflow } = run;
+  const { workflow, key } = run;
   await recordAudit(query, audit && withDetails(audit, { workflow }));
-  return { kind: "erased", workflow };
+  return { kind: "erased", workflow, key };
 }
 
 /** What keeps the run from being erased; null: nothing. */

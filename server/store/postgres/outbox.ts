@@ -92,7 +92,8 @@ export async function listDeliveries(
     namespace_id: namespaceId,
     states: states.map(deliveryStates.code),
     hook,
-    after,
+    created_at: after?.createdAt ?? null,
+    id: after?.id ?? null,
     limit,
   };
   return (await query<DeliveryRow>("list_deliveries", asked)).map(deliveryOf);

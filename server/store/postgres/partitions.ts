@@ -8,6 +8,7 @@
 // ownership").
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import {
   HAND_OVERS_MAX,
   type LiveNode,
@@ -18,10 +19,12 @@ import {
   type TakenPartition,
 } from "../partition-session.ts";
 import type { StoreTimes } from "../store-times.ts";
+import { columns } from "./columns.ts";
 import { storeFailure } from "./failure.ts";
 import { noticesOn } from "./notices.ts";
 import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
+import type { ShardAddress } from "./shard-address.ts";
 import { createTransact, type Query, queryOn, type Transact } from "./transaction.ts";
 
 /** Most batches of one process that can hold a writer row at a time. */
@@ -35,15 +38,16 @@ interface Use {
   readonly times: Pick<StoreTimes, "ownerLostMs">;
 }
 
-export function createPartitions(connectionString: string, use: Use): Partitions {
+export function createPartitions(address: ShardAddress, use: Use): Partitions {
   const { hot: pool, schema, times } = use;
   return {
     async join(info: NodeInfo): Promise<PartitionSession> {
-      const client = createSession(connectionString);
+      const client = createSession(address);
       // An error event without a listener would end the process.
       client.on("error", () => undefined);
       try {
         await client.connect();
+        await address.check(client);
         // Before anything is set: behind a pooler it would be set for another client.
         const backend = await ownBackend(client, pool);
         await client.query(
@@ -54,6 +58,7 @@ export function createPartitions(connectionString: string, use: Use): Partitions
         await joinNode(queryOn(client, schema), queryOn(pool, schema), info);
         return createPartitionSession(client, use, { node: info.node, backend });
       } catch (error) {
+        address.failed();
         void client.end().catch(() => undefined);
         throw storeFailure(error);
       }
@@ -62,10 +67,11 @@ export function createPartitions(connectionString: string, use: Use): Partitions
 }
 
 async function joinNode(query: Query, onPool: Query, info: NodeInfo): Promise<void> {
-  const { node, address, regions = null, standby = false } = info;
+  const { node, process = node, address, regions = null, standby = false } = info;
   await onPool("forget_old_nodes", {});
   const [row] = await onPool<{ number: number }>("join_node", {
     id: node,
+    process,
     address,
     regions,
     standby,
@@ -129,6 +135,12 @@ function createPartitionSession(
   } satisfies PartitionSession);
 }
 
+interface TakenRow extends TakenPartition {
+  /** A code. */
+  readonly why: number;
+  readonly taken_at: EpochMs;
+}
+
 /**
  * Waits for a batch of the former owner, on purpose: the batch ends by its own commit, or after 2 s
  * by the timeouts of its session.
@@ -141,10 +153,18 @@ async function takeOver(
   return transact({}, async ({ query }) => {
     await query("lock_partition_leases", { partitions });
     await query("fence_former_owners", { partitions, node });
-    return query<{ partition: number; epoch: number }>("take_partitions", {
+    const taken = await query<TakenRow>("take_partitions", {
       partitions,
       node,
       hand_overs_max: HAND_OVERS_MAX,
     });
+    const noted = columns(taken, {
+      partition: (one) => one.partition,
+      epoch: (one) => one.epoch,
+      why: (one) => one.why,
+    });
+    const at = taken[0]?.taken_at;
+    if (at !== undefined) await query("note_hand_overs", { ...noted, node, taken_at: at });
+    return taken.map(({ partition, epoch }) => ({ partition, epoch }));
   });
 }

@@ -2,10 +2,10 @@
 // written. Then the server waits for transactions that make rows ready without knowing of it, and
 // moves the rows that are ready by then. If the server dies in between, a note of the move is left,
 // and housekeeping finishes the move.
-import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
 import type { KnownPin, Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
 import type { Audited } from "./audit.ts";
+import { drawVersions } from "./circuits.ts";
 import {
   ifChanged,
   isWorkflow,
@@ -16,8 +16,8 @@ import {
 } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
 
-export function createPins(query: Query, clock: Clock, audited: Audited): Pins {
-  const mover = { query, clock };
+export function createPins(mover: Mover, audited: Audited): Pins {
+  const { query } = mover;
   return Object.freeze({
     async pin(of, agentVersion, audit = null) {
       const definition = await definitionOf(query, of);
@@ -81,10 +81,11 @@ async function definitionOf(query: Query, of: PinRef): Promise<number | null> {
  * that create lanes without knowing of the class.
  */
 async function classOf(
-  { query, clock }: Mover,
+  mover: Mover,
   { namespaceId, queue }: PinRef,
   agentVersion: string,
 ): Promise<number> {
+  const { query } = mover;
   const asked = { namespace_id: namespaceId, queue, agent_version: agentVersion };
   const find = () => query<{ class: number }>("find_class", asked);
   let [known] = await find();
@@ -92,14 +93,16 @@ async function classOf(
     await query("make_class", asked);
     [known] = await find();
   }
-  await lanesMade(query, clock);
+  await lanesMade(mover);
   // Repeats until there is nothing to create: an id that is drawn at random may be taken.
   for (;;) {
     const made = await query<{ id: number }>("make_class_lanes", asked);
     if (made.length === 0) return known.class;
     const lanes = made.map(({ id }) => id);
-    await query("inherit_said_circuits", { lanes });
-    await query("begin_outages", { lanes });
+    const { changedAt, versions } = await drawVersions(query, 1);
+    const [version] = versions;
+    await query("inherit_said_circuits", { lanes, version, changed_at: changedAt });
+    await query("begin_outages", { lanes, opened_at: changedAt });
   }
 }
 

@@ -5,6 +5,7 @@
 // batches.
 import pg from "pg";
 import type { Logger } from "pino";
+import { type AddressOrUrl, addressOf, type ShardAddress } from "./shard-address.ts";
 
 const HOT_CONNECTIONS = 10;
 const READ_CONNECTIONS = 4;
@@ -18,7 +19,12 @@ const IDLE_MS_MAX = 60_000;
 const QUERY_MS_MAX = 4_000;
 
 const GUARDS = "set statement_timeout = '2s'; set idle_in_transaction_session_timeout = '2s'";
-const HOT = `${GUARDS}; set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off`;
+/** Citus refuses generic plans: it decides by the values of a statement where it runs. */
+const GENERIC_PLANS = `select set_config('plan_cache_mode', 'force_generic_plan', false)
+  where not exists (select from pg_extension where extname = 'citus')`;
+/** Statements that ask for the sizes of tables find those that hold the rows on Citus. */
+const SHARDS = "set citus.override_table_visibility = off";
+const HOT = `${GUARDS}; set enable_seqscan = off; set jit = off; ${SHARDS}; ${GENERIC_PLANS}`;
 
 /**
  * The incarnation of the database. It differs after a crash (which resets the statistics), after a
@@ -43,26 +49,27 @@ type PoolName = "hot" | "operators" | "reads";
 export type Pools = Readonly<Record<PoolName, pg.Pool>>;
 
 export function createPools(
-  connectionString: string,
+  address: AddressOrUrl,
   log: Logger,
   onConnected: (incarnation: string) => void,
 ): Pools {
   return Object.freeze({
-    hot: createPool(connectionString, "hot", HOT_CONNECTIONS, log, onConnected),
-    operators: createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log, onConnected),
-    reads: createPool(connectionString, "reads", READ_CONNECTIONS, log, onConnected),
+    hot: createPool(address, "hot", HOT_CONNECTIONS, log, onConnected),
+    operators: createPool(address, "operators", OPERATOR_CONNECTIONS, log, onConnected),
+    reads: createPool(address, "reads", READ_CONNECTIONS, log, onConnected),
   });
 }
 
 export function createPool(
-  connectionString: string,
+  to: AddressOrUrl,
   use: PoolName,
   max: number,
   log: Logger,
   onConnected: (incarnation: string) => void = () => undefined,
 ): pg.Pool {
+  const address = addressOf(to);
   const pool = new pg.Pool({
-    connectionString,
+    Client: clientTo(address),
     max,
     connectionTimeoutMillis: CONNECT_MS_MAX,
     idleTimeoutMillis: IDLE_MS_MAX,
@@ -73,6 +80,7 @@ export function createPool(
     application_name: `drover-${use}`,
     types,
     onConnect: async (client) => {
+      await address.check(client);
       await client.query(use === "reads" ? GUARDS : HOT);
       const { rows } = await client.query<{ incarnation: string }>(
         `select ${INCARNATION} as incarnation`,
@@ -90,10 +98,21 @@ export function createPool(
   return pool;
 }
 
+/** A client that connects to where the shard is when it is made. */
+function clientTo(address: ShardAddress): typeof pg.Client {
+  return class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, connectionString: address.url() });
+      // Also if the connection cannot be made.
+      this.on("error", () => address.failed());
+    }
+  };
+}
+
 /** A session of its own, for advisory locks and LISTEN. */
-export function createSession(connectionString: string): pg.Client {
+export function createSession(address: ShardAddress): pg.Client {
   return new pg.Client({
-    connectionString,
+    connectionString: address.url(),
     connectionTimeoutMillis: CONNECT_MS_MAX,
     query_timeout: QUERY_MS_MAX,
     keepAlive: true,

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import { type Clock, systemClock } from "../../clock.ts";
 import { WHOLE_RANGE } from "../due.ts";
 import type { OperatorStore } from "../operator-store.ts";
+import { type Shards, shardsOf } from "../shards.ts";
 import type { EngineStore, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { countAttempts, markAgents, markSilent } from "./agents.ts";
@@ -23,7 +24,7 @@ import { createHandlerLogs } from "./handler-logs.ts";
 import { heartbeatsOf } from "./heartbeats.ts";
 import { createForgetOld } from "./housekeeping.ts";
 import { createInboxRows } from "./inbox.ts";
-import { createIncarnations } from "./incarnations.ts";
+import { createIncarnations, type Incarnations } from "./incarnations.ts";
 import { lanesOf } from "./lanes.ts";
 import { createLists } from "./lists.ts";
 import { createNamespaces, namespacesOf } from "./namespaces.ts";
@@ -39,6 +40,7 @@ import { createPools, type Pools } from "./pool.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
+import { type AddressOrUrl, addressOf } from "./shard-address.ts";
 import type { Values } from "./sql.ts";
 import { createStatistics } from "./statistics.ts";
 import { createTokens } from "./tokens.ts";
@@ -48,9 +50,10 @@ import { transactOn } from "./tx.ts";
 import { recordIntervention } from "./write-history.ts";
 
 interface PostgresStoreOptions {
-  readonly connectionString: string;
+  /** A URL, or where a shard is that may move. */
+  readonly connectionString: AddressOrUrl;
   /** Leads to PostgreSQL itself if the other leads to a transaction pooler. */
-  readonly directConnectionString?: string;
+  readonly directConnectionString?: AddressOrUrl;
   /** The schema of all tables in the database; left out: DATABASE_SCHEMA. */
   readonly schema?: string;
   readonly log: Logger;
@@ -62,7 +65,10 @@ interface PostgresStoreOptions {
 /** How the parts of the store reach the database. */
 interface Connected {
   readonly pools: Pools;
+  readonly directConnectionString: AddressOrUrl;
   readonly schema: string;
+  readonly incarnations: Incarnations;
+  readonly log: Logger;
   readonly clock: Clock;
   readonly times: StoreTimes;
   /** On the hot pool. */
@@ -73,31 +79,51 @@ interface Connected {
 }
 
 export function createPostgresStore(options: PostgresStoreOptions): Store {
+  return createPostgresShards([options]).home;
+}
+
+/** A store for each shard, in the order of their numbers; `schema` is that of the shard. */
+export function createPostgresShards(shards: readonly PostgresStoreOptions[]): Shards<Store> {
+  const connected = shards.map(connect);
+  const everywhere = connected.map(({ query }) => query);
+  return shardsOf(connected.map((shard) => storeOf(shard, everywhere)));
+}
+
+function connect(options: PostgresStoreOptions): Connected {
   const { connectionString, log, clock = systemClock, schema = DATABASE_SCHEMA } = options;
   const { directConnectionString = connectionString } = options;
   const times = { ...STORE_TIMES, ...options.times };
   const incarnations = createIncarnations();
   const pools = createPools(connectionString, log, incarnations.connected);
-  const { hot } = pools;
   const time = createDatabaseTime(clock);
-  const transact = createTransact(hot, clock, schema, time);
-  const query = guarded(queryOn(hot, schema));
+  incarnations.listen(time.forget);
+  const transact = createTransact(pools.hot, clock, schema, time);
+  const query = guarded(queryOn(pools.hot, schema));
   const audited = createAudited(query, transact);
-  const connected = { pools, schema, clock, times, query, transact, audited };
+  const reached = { pools, directConnectionString, schema, incarnations };
+  return { ...reached, log, clock, times, query, transact, audited };
+}
+
+/** `everywhere`: on the hot pool of each shard, this one among them. */
+function storeOf(connected: Connected, everywhere: readonly Query[]): Store {
+  const { pools, schema, clock, times, query, transact, audited, incarnations } = connected;
+  const { directConnectionString, log } = connected;
+  const { hot } = pools;
   const statistics = createStatistics(query, hot, clock, log);
   const cache = createPageCache();
   const emptyLanes = createEmptyLanes(clock);
-  for (const { forget } of [cache, emptyLanes, time]) incarnations.listen(forget);
+  const hasShares = everywhere.length > 1;
+  for (const { forget } of [cache, emptyLanes]) incarnations.listen(forget);
 
   return Object.freeze({
     ...operatorStore(connected),
-    ...engineParts(connected),
-    partitions: createPartitions(directConnectionString, { hot, schema, clock, times }),
+    ...engineParts(connected, everywhere),
+    partitions: createPartitions(addressOf(directConnectionString), { hot, schema, clock, times }),
     transact(use, work) {
       statistics.written();
-      return transactOn(transact, { cache, emptyLanes }, use, work);
+      return transactOn(transact, { cache, emptyLanes, hasShares }, use, work);
     },
-    ...namespacesOf(query, transact, audited),
+    ...namespacesOf(query, everywhere, transact, audited),
     ...definitionsOf(query, transact, audited),
     ...lanesOf(query),
     ...heartbeatsOf(query, transact, cache),
@@ -114,7 +140,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     markAgents: (server, seen) => markAgents(query, server, seen),
     countAttempts: (counts) => countAttempts(query, counts),
     markSilent: (silent) => markSilent(query, silent),
-    forgetOld: createForgetOld(query, clock),
+    forgetOld: createForgetOld({ query, clock, everywhere }),
     differingRuns: (partitions, after, limit) =>
       inSnapshot(hot, (client) =>
         differingRuns(guarded(queryOn(client, schema)), cache, partitions, after, limit),
@@ -162,15 +188,15 @@ type EngineParts = Pick<
   | "namespaces"
 >;
 
-function engineParts(connected: Connected): EngineParts {
+function engineParts(connected: Connected, everywhere: readonly Query[]): EngineParts {
   const { pools, schema, clock, times, query, transact, audited } = connected;
   return {
     reads: createReads(pools.reads, schema, times),
     outbox: createOutbox(query, audited),
-    queues: createQueues(query, clock, audited),
-    pins: createPins(query, clock, audited),
+    queues: createQueues({ query, clock, everywhere }, transact, audited),
+    pins: createPins({ query, clock, everywhere }, audited),
     schedules: createSchedules(query, audited),
-    triggers: createTriggers(query, audited),
+    triggers: createTriggers(query, transact, audited),
     circuits: createCircuits(query, (work) => transact({}, work), audited),
     durations: createDurations(query, transact),
     namespaces: createNamespaces(query, transact, audited),

@@ -4,9 +4,7 @@
 // they make ready from then on beside the lanes themselves. The resume brings them back. Both walk
 // only the open runs of this workflow, in pages, and leave a note until they are done
 // (ready-moves.ts).
-import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/model/attempt.ts";
-import type { QueueLimits } from "../../core/model/limits.ts";
 import type { Lists } from "../lists.ts";
 import {
   type LockedQueue,
@@ -19,17 +17,28 @@ import {
   type WorkflowRef,
 } from "../queues.ts";
 import type { Audited } from "./audit.ts";
-import { columns, writeEach } from "./columns.ts";
-import { claimsOver, ifChanged, isWorkflow, moveNoted, type NotedRow } from "./ready-moves.ts";
-import type { Query, Send } from "./transaction.ts";
+import { writeEach } from "./columns.ts";
+import { columnsOf, type LimitsRow, limitsOf, withLeases } from "./queue-rows.ts";
+import { createQueueShares } from "./queue-shares.ts";
+import {
+  claimsOver,
+  ifChanged,
+  isWorkflow,
+  type Mover,
+  moveNoted,
+  type NotedRow,
+} from "./ready-moves.ts";
+import type { Query, Send, Transact } from "./transaction.ts";
 
-export function createQueues(query: Query, clock: Clock, audited: Audited): Queues {
+export function createQueues(mover: Mover, transact: Transact, audited: Audited): Queues {
+  const { query, clock } = mover;
   return Object.freeze({
+    shares: createQueueShares(mover, transact),
     async pause(of, reason, audit = null) {
       const named = { namespace_id: of.namespaceId, name: of.queue };
       await audited(audit, "pause_queue", { ...named, reason });
       // Also if it was paused before: that server may have died before its claims were over.
-      await claimsOver(query, clock);
+      await claimsOver(mover);
       const pause = await queuePause(query, of);
       return pause ?? { since: clock.wallMs(), reason };
     },
@@ -46,14 +55,14 @@ export function createQueues(query: Query, clock: Clock, audited: Audited): Queu
       };
       const named = { namespace_id: namespaceId, name: queue };
       await audited(audit, "set_queue_limits", { ...named, ...values });
-      await claimsOver(query, clock);
+      await claimsOver(mover);
       return lanesOf(query, { namespaceId, queue });
     },
     async pauseWorkflow(of, reason, audit = null) {
       if (!(await isWorkflow(query, of))) return null;
       const named = { namespace_id: of.namespaceId, name: of.workflow, reason };
       await moveNoted(
-        { query, clock },
+        mover,
         of,
         await audited<NotedRow>(audit, "pause_workflow", named, ifChanged),
       );
@@ -63,7 +72,7 @@ export function createQueues(query: Query, clock: Clock, audited: Audited): Queu
     async resumeWorkflow(of, audit = null) {
       const named = { namespace_id: of.namespaceId, name: of.workflow };
       return moveNoted(
-        { query, clock },
+        mover,
         of,
         await audited<NotedRow>(audit, "resume_workflow", named, ifChanged),
       );
@@ -107,17 +116,6 @@ async function workflowPause(
   return row ? { since: row.paused_at, reason: row.pause_reason } : null;
 }
 
-interface LimitsRow {
-  leases_max: number | null;
-  rate: number | null;
-  burst: number | null;
-}
-
-function limitsOf({ leases_max: leasesMax, rate: perSecond, burst }: LimitsRow): QueueLimits {
-  const rate = perSecond === null || burst === null ? null : { perSecond, burst };
-  return { leasesMax, rate };
-}
-
 interface QueueRow extends LimitsRow {
   name: string;
   ready: number;
@@ -158,16 +156,11 @@ export async function lockQueues(
     const bucket = tokens === null || filledAt === null ? null : { tokens, filledAt };
     return { namespaceId, queue, limits: limitsOf(row), leased: 0, bucket };
   });
-  const counted = rows.filter(({ limits }) => limits.leasesMax !== null);
-  if (counted.length === 0) return rows;
-  const counts = await query<{ namespace_id: number; name: string; leased: number }>(
-    "count_leases",
-    columnsOf(counted),
+  return withLeases(
+    query,
+    rows,
+    rows.filter(({ limits }) => limits.leasesMax !== null),
   );
-  return rows.map((row) => {
-    const of = counts.find((c) => c.namespace_id === row.namespaceId && c.name === row.queue);
-    return { ...row, leased: of?.leased ?? 0 };
-  });
 }
 
 export function writeBuckets(send: Send, queues: readonly LockedQueue[]): void {
@@ -178,8 +171,4 @@ export function writeBuckets(send: Send, queues: readonly LockedQueue[]): void {
     tokens: (row) => row.bucket.tokens,
     filled_at: (row) => row.bucket.filledAt,
   });
-}
-
-function columnsOf(queues: readonly QueueRef[]): Readonly<Record<string, string>> {
-  return columns(queues, { namespace_id: (of) => of.namespaceId, name: (of) => of.queue });
 }

@@ -17,8 +17,11 @@ const RUNS_MAX = 500;
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 
 export interface Mover {
+  /** Where pins, pauses and notes are written. */
   readonly query: Query;
   readonly clock: Clock;
+  /** One for each shard: their ready rows are moved. */
+  readonly everywhere: readonly Query[];
 }
 
 /** The note of a move. */
@@ -60,10 +63,11 @@ export async function moveNoted(
   [move]: readonly MoveRow[],
 ): Promise<readonly number[]> {
   if (!move) throw new Error(`a move of ready rows of ${of.workflow} was noted and is not there`);
-  await claimsOver(mover.query, mover.clock);
-  const lanes = await moveReady(mover, of, move);
+  await claimsOver(mover);
+  const moves = mover.everywhere.map((shard) => moveReady(mover, shard, of, move));
+  const lanes = (await Promise.all(moves)).flat();
   await mover.query("end_pin_move", { id: move.id });
-  return lanes;
+  return [...new Set(lanes)];
 }
 
 /** Finishes the moves that other servers have left incomplete. */
@@ -79,14 +83,15 @@ export async function finishMoves(mover: Mover): Promise<void> {
 /** Skips locked rows and comes back for them: it waits for no transaction, and delays none. */
 async function moveReady(
   { query, clock }: Mover,
+  shard: Query,
   of: WorkflowRef,
   { id }: MoveRow,
 ): Promise<readonly number[]> {
   const lanes = new Set<number>();
-  for await (const runs of openRuns(query, of)) {
+  for await (const runs of openRuns(shard, of)) {
     await query("keep_pin_move", { id });
     for (;;) {
-      const [row] = await query<{ left: number; lanes: number[] }>("place_ready", {
+      const [row] = await shard<{ left: number; lanes: number[] }>("place_ready", {
         run_ids: runs,
       });
       for (const lane of row?.lanes ?? []) lanes.add(lane);
@@ -134,16 +139,16 @@ async function* openRunsOf(
 }
 
 /** Waits for the transactions that may claim, or make ready, by what was known before. */
-export function claimsOver(query: Query, clock: Clock): Promise<void> {
-  return writersOver({ query, clock }, "ready");
+export async function claimsOver({ everywhere, clock }: Mover): Promise<void> {
+  await Promise.all(everywhere.map((query) => writersOver(query, clock, "ready")));
 }
 
 /** Waits for the transactions that may create a lane by what was known before. */
-export function lanesMade(query: Query, clock: Clock): Promise<void> {
-  return writersOver({ query, clock }, "lane");
+export function lanesMade({ query, clock }: Mover): Promise<void> {
+  return writersOver(query, clock, "lane");
 }
 
-async function writersOver({ query, clock }: Mover, table: "ready" | "lane"): Promise<void> {
+async function writersOver(query: Query, clock: Clock, table: "ready" | "lane"): Promise<void> {
   const underWay = async (): Promise<ReadonlySet<string>> => {
     const rows = await query<{ transaction: string }>("claims_under_way", { table });
     return new Set(rows.map(({ transaction }) => transaction));

@@ -8,7 +8,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { CODES } from "./codes.ts";
-import { DATABASE_SCHEMA } from "./database-schema.ts";
+import { DATABASE_SCHEMA, schemaOf } from "./database-schema.ts";
 
 interface Statement {
   readonly name: string;
@@ -26,10 +26,13 @@ type Statements = ReadonlyMap<string, Statement>;
 const FOLDER = new URL("./sql/", import.meta.url);
 const loaded = new Map<string, Statements>();
 
-/** The text with the schema's own name. */
+/** The text with the schema's own name, and for a shard that of the tables that all shards read. */
 export function inSchema(text: string, schema: string): string {
   if (schema === DATABASE_SCHEMA) return text;
-  return text.replaceAll(/\bdrover\.(?=[a-z_%])/g, `${pg.escapeIdentifier(schema)}.`);
+  return text.replaceAll(
+    /\bdrover\.(?=([a-z_%]\w*\(?))/g,
+    (_, name: string) => `${pg.escapeIdentifier(schemaOf(name, schema))}.`,
+  );
 }
 
 /** Every named statement of the folder. A name may be used once. */

@@ -15,12 +15,12 @@ import {
   type RefusalRecord,
   type Triggers,
 } from "../triggers.ts";
-import type { Audited } from "./audit.ts";
+import { type Audited, recordAudit } from "./audit.ts";
 import { runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+import type { Query, Transact } from "./transaction.ts";
 
-export function createTriggers(query: Query, audited: Audited): Triggers {
+export function createTriggers(query: Query, transact: Transact, audited: Audited): Triggers {
   return Object.freeze({
     async put({ namespaceId, definition, secret }, audit = null) {
       const { name, source } = definition;
@@ -46,10 +46,15 @@ export function createTriggers(query: Query, audited: Audited): Triggers {
       const [row] = await query<TriggerRow>("find_trigger", { namespace_id: namespaceId, name });
       return row ? knownOf(row) : null;
     },
-    async delete(namespaceId, name, audit = null) {
-      const deleted = await audited(audit, "delete_trigger", { namespace_id: namespaceId, name });
-      return deleted.length > 0;
-    },
+    delete: (namespaceId, name, audit = null) =>
+      transact({}, async ({ query: within }) => {
+        const key = { namespace_id: namespaceId, name };
+        const deleted = await within("delete_trigger", key);
+        if (deleted.length === 0) return false;
+        await within("delete_refusals", key);
+        await recordAudit(within, audit);
+        return true;
+      }),
     async refuse(refused) {
       if (refused.length === 0) return;
       await query(

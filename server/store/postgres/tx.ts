@@ -24,6 +24,7 @@ import type { PageCache } from "./page-cache.ts";
 import { createPages, type Pages } from "./pages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { permitsOf } from "./permits.ts";
+import { lockShares, writeShareBuckets } from "./queue-shares.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
 import { createReadyRows } from "./ready-rows.ts";
 import { schedulesLockedBy } from "./schedules.ts";
@@ -40,6 +41,8 @@ interface OpenTx {
 interface Known {
   readonly cache: PageCache;
   readonly emptyLanes: EmptyLanes;
+  /** There are several shards, and each claims within its share of the limits of queues. */
+  readonly hasShares: boolean;
 }
 
 /** Once it has committed, the cache has the pages that it has written. */
@@ -59,7 +62,7 @@ export async function transactOn<T>(
   return result;
 }
 
-function createTx(transaction: Transaction, { cache, emptyLanes }: Known): OpenTx {
+function createTx(transaction: Transaction, { cache, emptyLanes, hasShares }: Known): OpenTx {
   const { query, send } = transaction;
   const pages = createPages(transaction, cache);
   const ready = createReadyRows(transaction, pages, emptyLanes);
@@ -105,8 +108,8 @@ function createTx(transaction: Transaction, { cache, emptyLanes }: Known): OpenT
     write: (passes) => writePasses(transaction, { pages, emptyLanes }, passes),
     lockReady: ready.lockReady,
     // The count is without the tasks that have ended in this transaction.
-    lockQueues: (queues) => lockQueues(query, queues),
-    writeBuckets: async (queues) => writeBuckets(send, queues),
+    lockQueues: (queues) => (hasShares ? lockShares : lockQueues)(query, queues),
+    writeBuckets: async (queues) => (hasShares ? writeShareBuckets : writeBuckets)(send, queues),
     takeProbes: (probes) => takeProbes(query, probes),
     grant: ready.grant,
     placeReady: ready.placeReady,
@@ -114,28 +117,29 @@ function createTx(transaction: Transaction, { cache, emptyLanes }: Known): OpenT
   return { tx, committed: pages.committed };
 }
 
+type KeyRow = Readonly<{ namespace_id: number; key: string }>;
+
+const nameOf = ({ namespaceId, key }: Pick<KeyReservation, "namespaceId" | "key">): string =>
+  `${namespaceId}/${key}`;
+
+const namesOf = (rows: readonly KeyRow[]): ReadonlySet<string> =>
+  new Set(rows.map(({ namespace_id: namespaceId, key }) => nameOf({ namespaceId, key })));
+
 async function reserveKeys(
   query: Query,
   keys: readonly KeyReservation[],
 ): Promise<readonly KeyHolder[]> {
-  const mine = await query<{ namespace_id: number; key: string }>(
-    "reserve_keys",
-    columns(keys, {
-      namespace_id: (key) => key.namespaceId,
-      key: (key) => key.key,
-      run_id: (key) => key.runId,
-      digest: (key) => key.digest,
-      keep: (key) => key.keepMs,
-    }),
-  );
-  const isMine = new Set(mine.map((row) => `${row.namespace_id}/${row.key}`));
-  const held = keys.filter((key) => !isMine.has(`${key.namespaceId}/${key.key}`));
+  const mine = await reserve(query, keys);
+  const known = keys.filter((key) => !mine.has(nameOf(key)));
+  const freed = known.length === 0 ? [] : await reserveFreed(query, known);
+  const isMine = new Set([...mine, ...freed]);
+  const held = keys.filter((key) => !isMine.has(nameOf(key)));
   const holders =
     held.length === 0
       ? []
       : await query<{ namespace_id: number; key: string; run_id: string; digest: string }>(
           "key_holders",
-          columns(held, { namespace_id: (key) => key.namespaceId, key: (key) => key.key }),
+          keyColumns(held),
         );
   return [
     ...keys
@@ -149,6 +153,37 @@ async function reserveKeys(
       mine: false,
     })),
   ];
+}
+
+/** Returns the names of those that this transaction has now. */
+async function reserve(
+  query: Query,
+  keys: readonly KeyReservation[],
+): Promise<ReadonlySet<string>> {
+  const rows = await query<KeyRow>(
+    "reserve_keys",
+    columns(keys, {
+      namespace_id: (key) => key.namespaceId,
+      key: (key) => key.key,
+      run_id: (key) => key.runId,
+      digest: (key) => key.digest,
+      keep: (key) => key.keepMs,
+    }),
+  );
+  return namesOf(rows);
+}
+
+/** Once those of them are free that have expired. */
+async function reserveFreed(
+  query: Query,
+  keys: readonly KeyReservation[],
+): Promise<ReadonlySet<string>> {
+  const [, mine] = await Promise.all([query("free_keys", keyColumns(keys)), reserve(query, keys)]);
+  return mine;
+}
+
+function keyColumns(keys: readonly KeyReservation[]) {
+  return columns(keys, { namespace_id: (key) => key.namespaceId, key: (key) => key.key });
 }
 
 async function loadAttempts(

@@ -59,8 +59,10 @@ export function writePages(
     return readyRows(cell.page).flatMap(({ step, terms }) => (fresh.has(step) ? [] : terms.lane));
   });
   if (made.length === 0) return Promise.resolve([...new Set(left)]);
-  const placed = send<{ lane: number }>("insert_ready", columns(made, readyColumns));
-  return placed.then((found) => [...new Set([...found.map(({ lane }) => lane), ...left])]);
+  const placed = send<{ lane: number | null }>("insert_ready", columns(made, readyColumns));
+  return placed.then((found) => [
+    ...new Set([...found.flatMap(({ lane }) => lane ?? []), ...left]),
+  ]);
 }
 
 /** Afterwards the pages are as they are stored. */

@@ -22,7 +22,7 @@ export function describeDeliveryLists(opened: Opened<Store>): void {
     const list = async (more = {}) => store().lists.deliveries(namespaceId, { ...all, ...more });
     const first = await list({ limit: 2 });
     expect(first.map((one) => one.runId)).toEqual(runs.slice(0, 2));
-    const rest = await list({ limit: 2, after: first[1]?.id ?? null });
+    const rest = await list({ limit: 2, after: first[1] ?? null });
     expect(rest.map((one) => one.runId)).toEqual(runs.slice(2));
     expect(await list({ states: ["given-up"] })).toEqual([]);
     expect(await list({ states: ["pending"], hook: "a" })).toHaveLength(3);

@@ -129,7 +129,7 @@ describe("webhooks", () => {
     const query = { hook: "ops", states: ["pending", "given-up"], limit: 2 };
     expect(asked).toEqual([
       { ...query, after: null },
-      { ...query, after: delivery(3).id },
+      { ...query, after: { createdAt: 1_000, id: delivery(3).id } },
     ]);
     expect(await grpc.unary(listDeliveries, { pageToken })).toMatchObject({
       reason: "PAGE_TOKEN_INVALID",

@@ -14,6 +14,7 @@ import { createAgent } from "../../../sdk/typescript/agent.ts";
 import { PermanentError } from "../../../sdk/typescript/task-errors.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { writtenSchema } from "../../support/test-shards.ts";
 import { until } from "../../support/until.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { AGENT, RUN_ID, signal, startWorld } from "./rpc-world.ts";
@@ -95,9 +96,14 @@ test("runs per second: the burst starts, the next is told when", async () => {
   expect(await rows()).toEqual(before);
 });
 
+const estimated = `with named as materialized (
+     select id, $1::bigint as bytes, now() as at from drover.namespace where name = $2
+   )
+   insert into ${writtenSchema}.namespace_use select id, bytes, at from named
+   on conflict (namespace_id) do update set storage_bytes = excluded.storage_bytes`;
+
 test("storage: a run starts below the limit, and none at it", async () => {
   expect((await start()).code).toBe(0);
-  const estimated = "update drover.namespace set storage_bytes = $1 where name = $2";
   await database.query(estimated, [999, namespace]);
   await limit({ storageBytes: 1_000n });
   expect((await start()).code).toBe(0);
@@ -163,9 +169,7 @@ test("a run that has started goes on with all quotas exhausted: tasks, child run
     step("pay", { needs: ["child"] }),
   );
   const { answer } = await start({ target });
-  await database.query("update drover.namespace set storage_bytes = 10 where name = $1", [
-    namespace,
-  ]);
+  await database.query(estimated, [10, namespace]);
   await limit({ openRuns: 1, runsPerSecond: 0.001, callsPerSecond: 0.1, storageBytes: 1n });
   expect(await start()).toMatchObject(QUOTA);
   const done: string[] = [];

@@ -12,6 +12,7 @@ import { createClient } from "../../../sdk/typescript/client.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { callJson, listAt } from "../../support/json-call.ts";
+import { writtenSchema } from "../../support/test-shards.ts";
 
 const FAILED = 18;
 const GOOD = 1_000;
@@ -127,14 +128,18 @@ test("an earlier minute retains what was counted in it, added up by housekeeping
   const database = new pg.Client({ connectionString: server.connectionString });
   await database.connect();
   const earlier = "date_bin('1 minute', now(), timestamptz 'epoch') - interval '10 minutes'";
-  const row = `${earlier}, n.id, 3, 5, 'bad'`;
-  const from = "from drover.namespace as n where n.name = 'default'";
+  const counted = `with counted as materialized (
+    select ${earlier} as at, n.id, 3 as runs, 5 as event, 'bad' as workflow
+    from drover.namespace as n where n.name = 'default'
+  )`;
+  const row = "c.at, c.id, c.runs, c.event, c.workflow";
   await database.query(
-    `insert into drover.run_count (minute, namespace_id, runs, event, workflow) select ${row} ${from}`,
+    `${counted} insert into ${writtenSchema}.run_count (minute, namespace_id, runs, event, workflow)
+     select ${row} from counted as c`,
   );
   await database.query(
-    `insert into drover.run_count_delta (at, namespace_id, runs, event, workflow, took)
-     select ${row}, '{1,2,2}' ${from}`,
+    `${counted} insert into ${writtenSchema}.run_count_delta (at, namespace_id, runs, event, workflow, took)
+     select ${row}, '{1,2,2}' from counted as c`,
   );
   await database.end();
   await startMany("good", GOOD);

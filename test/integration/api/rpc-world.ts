@@ -27,12 +27,15 @@ import {
   createScheduleControl,
   type ScheduleControl,
 } from "../../../server/scheduler/cron/schedule-control.ts";
+import type { OccurrenceOptions } from "../../../server/scheduler/cron/start-occurrences.ts";
+import { createPlaceOfKey } from "../../../server/scheduler/run-id.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import type { Lists } from "../../../server/store/lists.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../../server/store/plans.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
+import { shardsOf } from "../../../server/store/shards.ts";
 import type { EngineStore, Store } from "../../../server/store/store.ts";
 import { NO_TYPICAL_DURATIONS } from "../../support/no-typical-durations.ts";
 
@@ -273,7 +276,7 @@ async function register({ store, namespaceId }: StoredNamespace): Promise<void> 
 }
 
 function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
-  return createScheduleControl({
+  const options: OccurrenceOptions = {
     store,
     clock,
     random: systemRandom,
@@ -282,11 +285,13 @@ function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
     publish: () => undefined,
     announce: () => undefined,
     typical: NO_TYPICAL_DURATIONS,
+    placeOfKey: createPlaceOfKey(),
     isRetryable: () => false,
     onError: (error) => {
       throw error;
     },
-  });
+  };
+  return createScheduleControl(shardsOf([options]), options.placeOfKey);
 }
 
 const HOLIDAY = {

@@ -20,6 +20,8 @@ const offline: ReadonlySet<string> = new Set([
   "agent http",
   "agent shell",
   "migrate",
+  "shard list",
+  "shard move",
   "db url",
   "completion",
   "complete",

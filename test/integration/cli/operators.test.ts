@@ -197,7 +197,7 @@ test("every partition is watched by the server, which is listed as their supervi
   for (const one of partitions) expect(one).toMatchObject({ watched: true, supervisor });
   const { handOvers } = await json("partition history 0");
   expect(handOvers).toMatchObject([{ epoch: "1", supervisor, reason: "HAND_OVER_REASON_FIRST" }]);
-  const history = (await drover("partition history --limit 2")).stdout;
+  const history = (await drover("partition history --limit 256")).stdout;
   expect(history).toMatch(new RegExp(`^\\S+ \\S+Z +0 +1 +${supervisor} .* first owner$`, "m"));
   expect((await ask("partition history x")).code).toBe(2);
   expect((await drover("partition list --late")).stderr).toContain(

@@ -77,10 +77,18 @@ async function openedSecondsAgo(seconds: number): Promise<void> {
        where lane = (select id from drover.lane where task = $1)
        returning lane
      )
-     update drover.circuit as c set version = nextval('drover.circuit_version') from earlier as e
+     update drover.circuit as c set version = $3 from earlier as e
      where c.lane = e.lane`,
-    [task, seconds],
+    [task, seconds, await nextVersion()],
   );
+}
+
+/** By which each server finds that a circuit has changed. */
+async function nextVersion(): Promise<string | undefined> {
+  const [row] = await hand.query<{ version: string }>(
+    "select nextval('drover.circuit_version') as version",
+  );
+  return row?.version;
 }
 
 /** Circuits of the lane by agent, "" its own. */
@@ -94,11 +102,11 @@ async function circuits(): Promise<Readonly<Record<string, string>>> {
 }
 
 /** Ends the cool-down. */
-const endCoolDown = () =>
+const endCoolDown = async () =>
   hand.query(
-    `update drover.circuit as c set until = now(), version = nextval('drover.circuit_version') from drover.lane as l
+    `update drover.circuit as c set until = now(), version = $2 from drover.lane as l
      where l.id = c.lane and l.task = $1 and c.state = 1`,
-    [task],
+    [task, await nextVersion()],
   );
 
 /** Two runs, of which two agents on two servers have seen 20 tasks fail. */

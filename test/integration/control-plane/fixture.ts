@@ -3,20 +3,18 @@
 // hand), which locks rows and queries which sessions wait for which.
 import { createHash } from "node:crypto";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
-import {
-  type ControlPlane,
-  type ControlPlaneOptions,
-  createControlPlane,
-} from "../../../server/control-plane.ts";
+import { type ControlPlane, createControlPlane } from "../../../server/control-plane.ts";
 import type { Definition, StepRules } from "../../../server/core/definition/definition.ts";
 import type { Reported } from "../../../server/core/model/event.ts";
 
 import type { HandedTask, PollEnds } from "../../../server/dispatch/dispatcher.ts";
 import { parseTaskToken, type TaskToken } from "../../../server/dispatch/token.ts";
+import type { ControlPlaneOptions } from "../../../server/plane/options.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import { shardsOf } from "../../../server/store/shards.ts";
 import type { RunRef, Store } from "../../../server/store/store.ts";
 import { quietLog, type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import { moveGrant } from "../../support/pages.ts";
@@ -44,6 +42,7 @@ export async function openQuietPlane(
   const store = wrap(createPostgresStore({ connectionString, log: quietLog }));
   const plane: ControlPlane = createControlPlane({
     store,
+    shards: shardsOf([store]),
     inbox: store.inbox,
     clock: systemClock,
     random: systemRandom,
@@ -56,6 +55,7 @@ export async function openQuietPlane(
   if (!namespace) throw new Error("the database has no namespace default");
   return {
     ...plane,
+    ...plane.shards.home,
     store,
     namespace,
     async close() {

@@ -1,6 +1,6 @@
 /** Runs that users start inside transactions of their own, by SQL, with a role of their own. */
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { DroverError } from "../../../server/errors.ts";
 import { createInbox } from "../../../server/integrations/inbox.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
@@ -20,10 +20,10 @@ const role = `app_${process.pid}`;
 const other = `other_${process.pid}`;
 
 async function connect(): Promise<pg.Client> {
-  const url = new URL(inject("testAdminUrl"));
-  url.pathname = new URL(database.connectionString).pathname;
-  const client = new pg.Client({ connectionString: url.href });
+  const client = new pg.Client({ connectionString: database.adminConnectionString });
   await client.connect();
+  // On Citus, what the superuser makes and grants is of this node alone.
+  await client.query("set citus.enable_ddl_propagation = off");
   return client;
 }
 
@@ -36,8 +36,8 @@ beforeAll(async () => {
   await plane.scheduler.registerWorkflow(plane.namespace, definition, false);
   root = await connect();
   for (const name of [role, other]) await root.query(`create role ${name}`);
-  await hand.query(`grant usage on schema drover to ${role}`);
-  await hand.query(`grant execute on function drover.schedule to ${role}`);
+  await root.query(`grant usage on schema drover to ${role}`);
+  await root.query(`grant execute on function drover.schedule to ${role}`);
   user = await connect();
   await user.query(`set session authorization ${role}`);
 });

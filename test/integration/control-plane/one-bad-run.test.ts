@@ -9,6 +9,7 @@ import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { recordFailing } from "../../../server/supervisor/failing.ts";
 import { createTimerScan } from "../../../server/supervisor/timers.ts";
+import { schemaUrl } from "../../support/citus.ts";
 import { openPlane, quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
@@ -146,7 +147,8 @@ describe("a poll tick", () => {
 
 describe("housekeeping", () => {
   it("does each part by itself", async () => {
-    await hand.query("alter table drover.agent_session rename to agent_session_away");
+    const owner = await openHand(schemaUrl(database.connectionString));
+    await owner.query("alter table drover.agent_session rename to agent_session_away");
     try {
       const failures = new Map<string, unknown>();
       await quiet.store.forgetOld(100, {}, failures);
@@ -156,7 +158,8 @@ describe("housekeeping", () => {
       expect(failures.size).toBe(2);
       await expect(quiet.store.forgetOld(100)).rejects.toThrow();
     } finally {
-      await hand.query("alter table agent_session_away rename to agent_session");
+      await owner.query("alter table drover.agent_session_away rename to agent_session");
+      await owner.close();
     }
   });
 });

@@ -3,11 +3,12 @@
  * backlog to do a part of it never catches up.
  */
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import { bind, type Values } from "../../../server/store/postgres/sql.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
+import { beforeAllButCitus, PLANS } from "../../support/not-on-citus.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { fill, LATER } from "./fill.ts";
 
@@ -21,7 +22,7 @@ let database: TestDatabase;
 let db: pg.Client;
 let store: Store;
 
-beforeAll(async () => {
+beforeAllButCitus(PLANS, async () => {
   database = await createTestDatabase();
   await fill(database.connectionString, RUNS);
   db = new pg.Client({ connectionString: database.connectionString });

@@ -12,6 +12,7 @@ import { partitionsOf } from "../../../server/store/partition.ts";
 import { createPool } from "../../../server/store/postgres/pool.ts";
 import { bind } from "../../../server/store/postgres/sql.ts";
 import { quietLog } from "../../support/control-plane.ts";
+import { PLANS, skipOnCitus } from "../../support/not-on-citus.ts";
 import { createTestDatabase } from "../../support/postgres.ts";
 import { fill } from "./fill.ts";
 
@@ -145,7 +146,8 @@ async function tickOver(runs: number): Promise<Ticked> {
   }
 }
 
-test("a tick with nothing due touches a bounded number of rows and pages, however many are parked", async () => {
+test("a tick with nothing due touches a bounded number of rows and pages, however many are parked", async (context) => {
+  skipOnCitus(context, PLANS);
   const probes = PARTITIONS.length * TABLES.length;
   for (const runs of [1_000, 20_000]) {
     const { parked, due, pollQuery } = await tickOver(runs);
@@ -159,7 +161,8 @@ test("a tick with nothing due touches a bounded number of rows and pages, howeve
   }
 }, 120_000);
 
-test("a tick does not walk what a held snapshot retains of rows that have gone", async () => {
+test("a tick does not walk what a held snapshot retains of rows that have gone", async (context) => {
+  skipOnCitus(context, PLANS);
   const database = await createTestDatabase();
   const pool = createPool(database.connectionString, "hot", 1, quietLog);
   const [holder, hand] = [0, 1].map(() => new pg.Client(database.connectionString));

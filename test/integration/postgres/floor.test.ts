@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { decodePage } from "../../../server/core/page/codec.ts";
+import { beforeAllButCitus } from "../../support/not-on-citus.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 const FLOOR = fileURLToPath(new URL("../../../bench/floor.sql", import.meta.url));
@@ -11,7 +12,7 @@ const FLOOR = fileURLToPath(new URL("../../../bench/floor.sql", import.meta.url)
 let database: TestDatabase;
 let db: pg.Client;
 
-beforeAll(async () => {
+beforeAllButCitus("the floor is what plain PostgreSQL takes for the rows", async () => {
   database = await createTestDatabase();
   db = new pg.Client({ connectionString: database.connectionString });
   await db.connect();

@@ -491,7 +491,7 @@ describe("how a run ended", () => {
       "insert into drover.trigger_end (partition, namespace_id, trigger, run_id) values (7, 1, 't', $1)",
       [failed],
     );
-    expect(await createTriggers(query, audited).ended([7], 10)).toMatchObject([
+    expect(await createTriggers(query, transact, audited).ended([7], 10)).toMatchObject([
       { runId: failed, state: "FAILED", reason: "STEP_FAILED", depth: 0 },
     ]);
     const schedule = "01900000-0000-7000-8000-0000000000aa";
@@ -573,7 +573,7 @@ describe("keys that have expired", () => {
         `insert into drover.idempotency values (1, $1, $2, '\\x01', now() - interval '1 day')`,
         [`old-${at}`, runId],
       );
-    await createForgetOld(query, systemClock)(100);
+    await createForgetOld({ query, clock: systemClock, everywhere: [query] })(100);
     const { rows } = await db.query("select key from drover.idempotency where key like 'old-%'");
     expect(rows).toEqual([{ key: "old-0" }]);
   });

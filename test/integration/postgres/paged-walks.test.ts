@@ -3,11 +3,12 @@
  * read are counted by PostgreSQL itself, beside thousands that are not concerned.
  */
 import pg from "pg";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { NO_LIMITS } from "../../../server/store/namespaces.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
+import { beforeAllButCitus } from "../../support/not-on-citus.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 /** Ready rows of a workflow that is paused, and definitions of others. */
@@ -38,7 +39,7 @@ const RUNS = `
   select m.id, 0, m.partition, l.id, 5, true, row_number() over (order by m.id), now()
   from made as m, drover.lane as l where l.namespace_id = 1`;
 
-beforeAll(async () => {
+beforeAllButCitus("the rows that are read are counted at the shards of a table", async () => {
   database = await createTestDatabase();
   db = new pg.Client({ connectionString: database.connectionString });
   await db.connect();

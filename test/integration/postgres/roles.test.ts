@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { pino } from "pino";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, expect, it } from "vitest";
 import { ANY_RUN } from "../../../server/store/lists.ts";
 import { DATABASE_SCHEMA } from "../../../server/store/postgres/database-schema.ts";
 import { createLists } from "../../../server/store/postgres/lists.ts";
@@ -15,6 +15,7 @@ import { createRoles } from "../../../server/store/postgres/roles.ts";
 import { queryOn } from "../../../server/store/postgres/transaction.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { callJson, jsonAgent, listAt, textAt } from "../../support/json-call.ts";
+import { beforeAllButCitus } from "../../support/not-on-citus.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 const LOGIN = `drover_test_${randomBytes(4).toString("hex")}`;
@@ -28,11 +29,11 @@ let pool: pg.Pool;
 let blue: number;
 let red: number;
 
-beforeAll(async () => {
+beforeAllButCitus("the roles of Drover are not made there", async () => {
   database = await createTestDatabase();
-  await createRoles(asAdmin(), DATABASE_SCHEMA);
+  await createRoles(database.adminConnectionString, DATABASE_SCHEMA);
   // It may be repeated.
-  await createRoles(asAdmin(), DATABASE_SCHEMA);
+  await createRoles(database.adminConnectionString, DATABASE_SCHEMA);
   await onAdmin(`create role ${LOGIN} login password 'secret' in role drover_server`);
   server = await startDroverServer(asServer());
   for (const name of ["blue", "red"]) {
@@ -51,15 +52,10 @@ beforeAll(async () => {
 afterAll(async () => {
   await pool?.end();
   await server?.stop();
+  if (!database) return;
   await onAdmin(`drop owned by ${LOGIN}; drop role ${LOGIN}`);
-  await database?.drop();
+  await database.drop();
 });
-
-function asAdmin(): string {
-  const url = new URL(inject("testAdminUrl"));
-  url.pathname = new URL(database.connectionString).pathname;
-  return url.href;
-}
 
 function asServer(): string {
   const url = new URL(database.connectionString);
@@ -69,7 +65,7 @@ function asServer(): string {
 }
 
 async function onAdmin(text: string): Promise<void> {
-  const client = new pg.Client({ connectionString: asAdmin() });
+  const client = new pg.Client({ connectionString: database.adminConnectionString });
   await client.connect();
   await client.query(text).finally(() => client.end());
 }

@@ -8,10 +8,11 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { createPool } from "../../../server/store/postgres/pool.ts";
 import { loadStatements } from "../../../server/store/postgres/sql.ts";
 import { quietLog } from "../../support/control-plane.ts";
+import { beforeAllButCitus, PLANS } from "../../support/not-on-citus.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { fill, fillMap } from "./fill.ts";
 
@@ -86,7 +87,7 @@ let indexes: ReadonlyMap<string, string>;
 /** Of the index of a range of runs, the index of the whole table. */
 let wholes: ReadonlyMap<string, string>;
 
-beforeAll(async () => {
+beforeAllButCitus(PLANS, async () => {
   database = await createTestDatabase();
   pool = createPool(database.connectionString, "hot", 2, quietLog);
   await retainUnanalysed(pool);
@@ -298,7 +299,7 @@ describe("on an empty database", () => {
 });
 
 describe("on a database that has just started, with a map of ten thousand items", () => {
-  beforeAll(async () => {
+  beforeAllButCitus(PLANS, async () => {
     await fillMap(database.connectionString, 10_000);
   });
 
@@ -306,7 +307,7 @@ describe("on a database that has just started, with a map of ten thousand items"
 });
 
 describe("on a database of thousands of runs, analysed", () => {
-  beforeAll(async () => {
+  beforeAllButCitus(PLANS, async () => {
     await fill(database.connectionString, 4_000);
   });
 
@@ -357,7 +358,7 @@ describe("on a database of thousands of runs, analysed", () => {
 });
 
 describe("on the same database with little at work, as the planner knows it (grown_tables)", () => {
-  beforeAll(async () => {
+  beforeAllButCitus(PLANS, async () => {
     const hand = new pg.Client({ connectionString: database.connectionString });
     await hand.connect();
     try {
@@ -386,7 +387,7 @@ describe("on a database whose tables were empty when they were vacuumed", () => 
   let emptied: TestDatabase;
   let sessions: pg.Pool;
 
-  beforeAll(async () => {
+  beforeAllButCitus(PLANS, async () => {
     emptied = await createTestDatabase();
     sessions = createPool(emptied.connectionString, "hot", 1, quietLog);
     await retainUnanalysed(sessions);

@@ -3,7 +3,7 @@
  * however many rows come: plans made then are made anew within seconds of the first work.
  */
 import pg from "pg";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeEach, expect, test } from "vitest";
 import { createPool } from "../../../server/store/postgres/pool.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import { loadStatements } from "../../../server/store/postgres/sql.ts";
@@ -11,6 +11,7 @@ import type { Store } from "../../../server/store/store.ts";
 import { schedule } from "../../contract/fixture.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { workflow } from "../../support/core-world.ts";
+import { beforeAllButCitus } from "../../support/not-on-citus.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
 import { fill } from "./fill.ts";
@@ -24,7 +25,7 @@ let hand: pg.Client;
 let pool: pg.Pool;
 let planned: pg.PoolClient;
 
-beforeAll(async () => {
+beforeAllButCitus("a session plans each statement anew", async () => {
   database = await createTestDatabase();
   ({ connectionString } = database);
   await fill(connectionString, 4_000);

@@ -77,7 +77,8 @@ async function backendOf({ query }: Transaction): Promise<number> {
 }
 
 /** Returns when it has ended. */
-const terminate = (pid: number) => hand.query("select pg_terminate_backend($1, 10000)", [pid]);
+const terminate = (pid: number) =>
+  hand.query("select pg_terminate_backend($1::integer, 10000::bigint)", [pid]);
 
 /** The next COMMIT is carried out by `commit`, and its answer is lost. */
 function loseAnswerOfCommit(commit: (really: () => Promise<unknown>) => Promise<unknown>): void {

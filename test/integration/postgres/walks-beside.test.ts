@@ -10,6 +10,7 @@ import { createPostgresStore } from "../../../server/store/postgres/postgres-sto
 import { bind, type Values } from "../../../server/store/postgres/sql.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
+import { PLANS, skipOnCitus } from "../../support/not-on-citus.ts";
 import { headWith } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { type Hand, openHand } from "../control-plane/hand.ts";
@@ -87,7 +88,8 @@ async function pageOf(name: string, given: Values, node = "CTE page"): Promise<n
   return Number(rows);
 }
 
-it("an expired key goes behind however many of runs that are open, which stay", async () => {
+it("an expired key goes behind however many of runs that are open, which stay", async (context) => {
+  skipOnCitus(context, PLANS);
   await db.query(
     `insert into drover.idempotency (namespace_id, key, run_id, digest, expires_at)
      select 1, 'k' || r.run_id, r.run_id, '\\x01',
@@ -110,10 +112,11 @@ it("a key that is reserved anew while its old reservation is forgotten stays", a
     [key, of(STAY + 1)],
   );
   await db.query("begin");
+  const named = { namespace_id: [1], key: [key] };
+  await db.query(bind("free_keys", named));
   await db.query(
     bind("reserve_keys", {
-      namespace_id: [1],
-      key: [key],
+      ...named,
       run_id: [of(1)],
       digest: ["02"],
       keep: [60_000],
@@ -148,7 +151,8 @@ it("what circuits were evaluated by goes in batches", async () => {
   expect(await countOf("circuit_end")).toBe(0);
 });
 
-it("a flood of one cause that has to wait hides no other cause behind it", async () => {
+it("a flood of one cause that has to wait hides no other cause behind it", async (context) => {
+  skipOnCitus(context, PLANS);
   await db.query(
     `insert into drover.hook (namespace_id, name, url, events, secret, secret_digest)
      values (1, 'h', 'http://there', '{0,3}', 'x', 'y')`,

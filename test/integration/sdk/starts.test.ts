@@ -92,6 +92,21 @@ test("up to four calls are under way at a time", async () => {
   expect(underWay.most).toBe(4);
 });
 
+test("starts that are not answered keep back no other for longer than a second", async () => {
+  const { server, clock, schedule } = await givenStarts();
+  const stuck = [];
+  for (const key of keys(4)) {
+    stuck.push([schedule(key), await server.schedule.next()] as const);
+    clock.advance(250);
+  }
+  const fifth = schedule("fifth");
+  const call = await server.schedule.next();
+  call.answer({ runId: "r-fifth", created: true });
+  expect(await fifth).toMatchObject({ runId: "r-fifth" });
+  for (const [, held] of stuck) held.answer({ runId: "r", created: true });
+  expect(await Promise.all(stuck.map(([started]) => started))).toHaveLength(4);
+});
+
 test("each caller gets what became of its own run, as if it had been alone", async () => {
   const { server, schedule, lonely } = await givenStarts();
   await lonely();

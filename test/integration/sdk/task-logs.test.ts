@@ -18,6 +18,7 @@ import type { StepSpec } from "../../../sdk/typescript/workflow.ts";
 import { LOG_BYTES_MAX } from "../../../server/core/log-lines.ts";
 import { silentLog } from "../../support/agent-script.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { runSchemas } from "../../support/test-shards.ts";
 
 const TIMEOUT = { timeoutMs: 5_000 };
 const SESSION = new Uint8Array(16).fill(7);
@@ -210,13 +211,17 @@ test("lines are taken until 30 s after the end of their task, and refused after 
   await db.connect();
   onTestFinished(() => db.end());
   // As if the attempt had ended half a minute earlier.
-  const { rowCount } = await db.query(
-    `update drover.run_page set state = regexp_replace(state, '{"e":\\d+', '{"e":-40000'),
-       version = version + 1
-     where run_id = $1`,
-    [runId],
+  const changed = await Promise.all(
+    runSchemas.map((schema) =>
+      db.query(
+        `update ${schema}.run_page set state = regexp_replace(state, '{"e":\\d+', '{"e":-40000'),
+           version = version + 1
+         where run_id = $1`,
+        [runId],
+      ),
+    ),
   );
-  expect(rowCount).toBe(1);
+  expect(changed.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)).toBe(1);
   const late = await append(2, "too late");
   expect(late?.status?.message).toContain("lines are taken for 30 s after the end");
   expect(await world.messages(runId)).toEqual(["the last line"]);

@@ -1,6 +1,7 @@
 /** For how long a repeated call of a trigger is known: 24 hours, and until its run has ended. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { textAt } from "../../support/json-call.ts";
+import { runSchemas } from "../../support/test-shards.ts";
 import { type Hand, openHand } from "../control-plane/hand.ts";
 import { SECRET, triggerServer } from "./fixture.ts";
 
@@ -12,11 +13,18 @@ beforeAll(async () => {
 });
 afterAll(() => hand?.close());
 
-/** As if its calls were so much older. */
+/** As if its calls were so much older. An update on Citus subtracts no interval from a column. */
 async function age(key: string, by: string): Promise<void> {
-  const shift =
-    "update drover.idempotency set expires_at = expires_at - $2::interval where key = $1";
-  await hand.query(shift, [key, by]);
+  for (const schema of runSchemas)
+    await hand.query(
+      `with aged as materialized (
+         select namespace_id, key, expires_at - $2::interval as at
+         from ${schema}.idempotency where key = $1
+       )
+       update ${schema}.idempotency as i set expires_at = a.at from aged as a
+       where i.namespace_id = a.namespace_id and i.key = a.key`,
+      [key, by],
+    );
 }
 
 async function deploying(name: string): Promise<() => Promise<string>> {

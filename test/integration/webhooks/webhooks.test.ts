@@ -13,6 +13,7 @@ import type { NewHook, OutboxKind } from "../../../server/store/outbox.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import { shardsOf } from "../../../server/store/shards.ts";
 import { endOf, quietLog, type TestPlane, testAgent } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { type Received, type Receiver, startReceiver } from "../../support/receiver.ts";
@@ -43,6 +44,7 @@ async function openPlane({ allowLocal = true } = {}): Promise<TestPlane> {
   });
   const plane = createControlPlane({
     store,
+    shards: shardsOf([store]),
     clock: systemClock,
     random: systemRandom,
     log: quietLog,
@@ -58,7 +60,7 @@ async function openPlane({ allowLocal = true } = {}): Promise<TestPlane> {
   };
   closers.push(close);
   await expect.poll(() => plane.ownership.owned().length, { timeout: 10_000 }).toBe(256);
-  return { ...plane, store, namespace, close };
+  return { ...plane, ...plane.shards.home, store, namespace, close };
 }
 let namespaces = 1;
 
@@ -335,9 +337,17 @@ async function nextTryNow(): Promise<void> {
   await hand.close();
 }
 
-/** The last webhooks of each cause were made a minute ago. */
+/**
+ * The last webhooks of each cause were made a minute ago. An update on Citus subtracts no interval
+ * from a column.
+ */
 async function aMinuteLater(): Promise<void> {
   const hand = await openHand(database.connectionString);
-  await hand.query("update drover.delivery set created_at = created_at - interval '1 minute'");
+  await hand.query(
+    `with older as materialized (
+       select id, created_at - interval '1 minute' as at from drover.delivery
+     )
+     update drover.delivery as d set created_at = o.at from older as o where d.id = o.id`,
+  );
   await hand.close();
 }

@@ -4,6 +4,7 @@
 
 import type { LostTail } from "../history-facts.ts";
 import type { FinalOccurrence } from "../history-rows.ts";
+import { setOffBy } from "./ends.ts";
 import type { Call, Facts } from "./facts.ts";
 import type { Finding, PromiseName } from "./violation.ts";
 
@@ -27,8 +28,8 @@ const OWNERS = ["partition_lease", "partition_history", "writer"];
  * No check is off. What stays silent, and why:
  *
  *   G1   of no run: a lost registration, occurrence or webhook was acknowledged all the same
- *   G2   an order whose run was lost is another run when it is repeated: both are its answers;
- *        and so it is with an occurrence of a schedule
+ *   G2   an order whose run or key was lost is another run when it is repeated: both are its
+ *        answers; and so it is with an occurrence of a schedule
  *   G8   runs of sessions whose heartbeats were lost: their leases end sooner than was answered
  *   G9   partitions of which a take-over was lost: its epoch is given out again
  *   G15  runs of keys with lost permits: who held one is no more
@@ -77,6 +78,7 @@ export function lostOf({ faults }: Facts): LostTail | null {
     sessions: all.flatMap(({ sessions }) => sessions),
     partitions: all.flatMap(({ partitions }) => partitions),
     concurrencyKeys: all.flatMap(({ concurrencyKeys }) => concurrencyKeys),
+    keys: all.flatMap(({ keys = [] }) => keys),
   };
 }
 
@@ -99,7 +101,14 @@ function ofLost(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
 }
 
 function ofAnyLoss(facts: Facts, lost: LostTail): ReadonlySet<string> {
-  return withFamilies(facts, lost.allRuns);
+  return withFamilies(facts, [...lost.allRuns, ...ofLostSchedules(facts, lost)]);
+}
+
+/** A shard that has lost an occurrence has not lost its run, if that is in another shard. */
+function ofLostSchedules(facts: Facts, { tables }: LostTail): readonly string[] {
+  const { shards = 1 } = facts.history.meta;
+  if (shards === 1 || !SCHEDULES.some((one) => tables.includes(one))) return [];
+  return [...facts.runs.values()].flatMap(({ run }) => (run.scheduledBy ? [run.runId] : []));
 }
 
 function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<string> {
@@ -109,17 +118,24 @@ function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<str
   return withFamilies(facts, [...runs, ...worked]);
 }
 
-/** Runs that were the answers to one request, or of one occurrence, where one of them was lost. */
-function ofRequests(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
+/**
+ * Runs that were the answers to one request, or of one occurrence, where one of them was lost, or
+ * the key: its shard may lose it, and that of the run's concurrency key has the run.
+ */
+function ofRequests(facts: Facts, { runs, keys = [] }: LostTail): ReadonlySet<string> {
   const lost = new Set(runs);
+  const isLostKey = (name: string): boolean => keys.some((key) => name.endsWith(` ${key}`));
   const named = [
     ...facts.calls.flatMap(namedAnswers),
     ...facts.history.final.occurrences.flatMap(fired),
   ];
   const byName = Map.groupBy(named, ({ name }) => name);
-  const answers = [...byName.values()].map((all) => all.map(({ runId }) => runId));
-  const beside = answers.filter((all) => all.some((runId) => lost.has(runId)));
-  return withFamilies(facts, [...runs, ...beside.flat()]);
+  const beside = [...byName].flatMap(([name, all]) =>
+    isLostKey(name) || all.some(({ runId }) => lost.has(runId))
+      ? all.map(({ runId }) => runId)
+      : [],
+  );
+  return withFamilies(facts, [...runs, ...beside]);
 }
 
 interface Named {
@@ -159,8 +175,12 @@ function ofKeys(facts: Facts, { runs, concurrencyKeys }: LostTail): ReadonlySet<
   return withFamilies(facts, [...runs, ...waiting]);
 }
 
-/** The lost rows may link runs to each other: parents, children and reruns. */
+/**
+ * The lost rows may link runs to each other: parents, children and reruns. A shard that has lost
+ * the end of a run has not lost what that set off in another one.
+ */
 function withFamilies(facts: Facts, runs: readonly string[]): ReadonlySet<string> {
+  const { shards = 1 } = facts.history.meta;
   const links = new Map<string, string[]>();
   const link = (a: string, b: string): void => {
     links.set(a, [...(links.get(a) ?? []), b]);
@@ -170,6 +190,8 @@ function withFamilies(facts: Facts, runs: readonly string[]): ReadonlySet<string
     if (run.parent) link(run.runId, run.parent.runId);
     if (run.rerunOf) link(run.runId, run.rerunOf.runId);
     for (const { of } of run.reused) link(run.runId, of);
+    const by = shards > 1 ? setOffBy(run.key) : null;
+    if (by) link(run.runId, by.of);
   }
   const all = new Set(runs);
   // A set hands out what is added to it while it is walked.

@@ -2,6 +2,7 @@
 import { keyOfEnd } from "../../../server/core/definition/trigger.ts";
 import { setsOff } from "../final-rows.ts";
 import { isEndState } from "../history-rows.ts";
+import { lostOf } from "./after-a-loss.ts";
 import { callsTo, type Facts } from "./facts.ts";
 import type { Finding } from "./violation.ts";
 
@@ -21,6 +22,7 @@ export function setOffBy(
  */
 export function* endsSetOff(facts: Facts): Iterable<Finding> {
   const { triggers, refusals, drained } = facts.history.final;
+  const lost = lostOf(facts);
   const all = [...facts.runs.values()].map(({ run, plan }) => ({
     ...run,
     workflow: plan.workflow,
@@ -32,6 +34,8 @@ export function* endsSetOff(facts: Facts): Iterable<Finding> {
       const key = keyOfEnd(one.name, run.runId);
       const count = all.filter((other) => other.key === key && other.namespace === run.namespace);
       if (count.length === 1) continue;
+      // The shard of the run that was set off has lost it, and that of the end has lost nothing.
+      if (count.length === 0 && lost?.keys?.includes(key)) continue;
       const text = `the end of run ${run.runId} has set off "${one.name}" ${count.length} times`;
       yield { runId: run.runId, text };
     }

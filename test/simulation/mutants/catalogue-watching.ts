@@ -5,7 +5,7 @@ import type { Mutant } from "./catalogue.ts";
 export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "caches retained over a change of incarnation",
-    file: "control-plane.ts",
+    file: "plane/supervision.ts",
     find: "for (const kept of all) kept.forget();",
     replace: "void all;",
     why: "a server continues with plans and lanes that a fail-over has lost",
@@ -21,7 +21,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "results taken one by one",
     file: "dispatch/dispatch.ts",
-    find: "options.advance.admit(request.results.length, () =>",
+    find: "options.advance.admit(runs, () =>",
     replace: "((submit: () => Promise<readonly ResultAnswer[]>) => submit())(() =>",
     why: "a call that is refused for want of room has stored some of its results",
   },

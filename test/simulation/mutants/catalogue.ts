@@ -6,6 +6,7 @@
 // exactly once; a test keeps that true, so a mutant cannot rot away unseen.
 import { LEAVING_MUTANTS } from "./catalogue-leaving.ts";
 import { PAGE_MUTANTS } from "./catalogue-pages.ts";
+import { SHARD_MUTANTS } from "./catalogue-shards.ts";
 import { WATCHING_MUTANTS } from "./catalogue-watching.ts";
 
 export interface Mutant {
@@ -18,6 +19,8 @@ export interface Mutant {
   readonly why: string;
   /** The file of the test that fails because of it; left out: the simulator finds it. */
   readonly test?: string;
+  /** The simulator finds it in a store of so many shards; left out: of one. */
+  readonly shards?: number;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -47,7 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "notification the only wake-up",
     file: "background/poll-tick.ts",
-    find: "if (answers.lanes.length > 0) void options.claims.scan(answers.lanes);",
+    find: "if (answers.lanes.length > 0) void claims.scan(answers.lanes);",
     replace: "",
     why: "a ready task and a waiting agent miss each other when a notification is lost",
   },
@@ -222,11 +225,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "unwatched while webhooks are answered",
     file: "life-cycle.ts",
-    find: `await deliveries?.stop();
-      for (const one of loops) await one.stop();`,
-    replace: `await timers.stop();
-      await deliveries?.stop();
-      for (const one of loops) await one.stop();`,
+    find: "await Promise.all(shards.map(({ deliveries }) => deliveries?.stop()));",
+    replace: `await Promise.all(shards.map(({ timers }) => timers.stop()));
+      await Promise.all(shards.map(({ deliveries }) => deliveries?.stop()));`,
     why: "a server that stops holds its partitions for long and does not scan them",
   },
   {
@@ -265,6 +266,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: "claims pass over what was written by a transaction that began early and committed late",
   },
   ...PAGE_MUTANTS,
+  ...SHARD_MUTANTS,
   ...LEAVING_MUTANTS,
   ...WATCHING_MUTANTS,
 ];

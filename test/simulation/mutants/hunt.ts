@@ -1,10 +1,10 @@
 // One mutant in a process of its own: simulates seed after seed until a violation is seen.
-//   node hunt.ts NAME FIRST-SEED SEEDS [KNOWN-SEED]
+//   node hunt.ts NAME FIRST-SEED SEEDS SHARDS [KNOWN-SEED]
 //   →  one JSON line {caught: seed | null, tried, violation}
 // The known seed is tried first. An empty name hunts in the server as it is.
 import { mutate } from "./mutate.ts";
 
-const [name = "", first = "1", many = "1000", known = ""] = process.argv.slice(2);
+const [name = "", first = "1", many = "1000", shards = "1", known = ""] = process.argv.slice(2);
 if (name !== "") mutate(name);
 const { simulate } = await import("../simulate.ts");
 
@@ -18,7 +18,7 @@ let violation = "";
 let tried = 0;
 for (const seed of wanted) {
   tried++;
-  const found = await simulate(seed).then(
+  const found = await simulate(seed, Number(shards)).then(
     ({ violations }) => violations,
     (error: unknown) => [String(error)],
   );

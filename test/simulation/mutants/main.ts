@@ -51,19 +51,19 @@ function hunt(by: "hunt.ts" | "hunt-test.ts", ...asked: readonly Catcher[]): Pro
   });
 }
 
-function huntFor({ name, test }: Mutant): Promise<Hunted> {
+function huntFor({ name, test, shards = 1 }: Mutant): Promise<Hunted> {
   if (test !== undefined) return hunt("hunt-test.ts", name, test);
   const known = values.seed === undefined ? (KNOWN_SEEDS[name] ?? "") : "";
-  return hunt("hunt.ts", name, values.seed ?? 1, values.seeds, known);
+  return hunt("hunt.ts", name, values.seed ?? 1, values.seeds, shards, known);
 }
 
 /** By catcher, as several mutants are caught by the same one. */
-const played = new Map<Catcher, Promise<Hunted>>();
-async function isRight(by: Catcher): Promise<boolean> {
+const played = new Map<string, Promise<Hunted>>();
+async function isRight(by: Catcher, shards = 1): Promise<boolean> {
   const right = () =>
-    typeof by === "number" ? hunt("hunt.ts", "", by, 1) : hunt("hunt-test.ts", "", by);
-  const found = played.get(by) ?? right();
-  played.set(by, found);
+    typeof by === "number" ? hunt("hunt.ts", "", by, 1, shards) : hunt("hunt-test.ts", "", by);
+  const found = played.get(`${by} ${shards}`) ?? right();
+  played.set(`${by} ${shards}`, found);
   const { caught, tried } = await found;
   return caught === null && tried > 0;
 }
@@ -77,7 +77,7 @@ async function hunter(): Promise<void> {
     const { name } = mutant;
     const { caught, tried, violation } = await huntFor(mutant);
     // A seed that the right server fails too has caught nothing.
-    const isCaught = caught !== null && (await isRight(caught));
+    const isCaught = caught !== null && (await isRight(caught, mutant.shards));
     const by = typeof caught === "number" ? `seed ${caught}` : caught;
     const how = isCaught
       ? `caught by ${by}`

@@ -8,7 +8,6 @@
 import { expect } from "vitest";
 import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { Step } from "../../../server/core/model/model.ts";
-import { createMemoryStore, type MemoryStore } from "../../../server/store/memory/memory-store.ts";
 import { createChance } from "../../../simulator/chance.ts";
 import type { VirtualProcess } from "../../../simulator/virtual-process.ts";
 import { createVirtualTime } from "../../../simulator/virtual-time.ts";
@@ -23,6 +22,7 @@ import { putHooks } from "../receivers.ts";
 import { createRecorder } from "../recorder.ts";
 import { createRemote } from "../remote.ts";
 import { createServerProcess, type ServerProcess } from "../server-process.ts";
+import { createSimulatedStore, type SimulatedStore } from "../simulated-store.ts";
 import { spread } from "../store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "../store-witness.ts";
 import { unhandledRejections } from "../unhandled-rejections.ts";
@@ -105,7 +105,7 @@ export async function play(
 ): Promise<void> {
   const time = createVirtualTime(START_MS);
   const databaseClock = createDatabaseClock(time);
-  const store = createMemoryStore({ now: databaseClock.now, elapsedMs: time.now });
+  const store = createSimulatedStore({ now: databaseClock.now, elapsedMs: time.now }, [0]);
   const recorder = createRecorder(databaseClock.now);
   const faults = createScriptedFaults(recorder);
   const edges = createEdges();
@@ -164,7 +164,7 @@ export async function play(
   };
   const dueTimes = new Map<string, number>();
   // Makes deliveries of outbox rows that no server has read yet.
-  await store.outbox.due(spread([0], 1), 0);
+  await store.shards.home.outbox.due(spread([0], 1), 0);
   const { rows, broken } = await finalRows(store, witness, ending, dueTimes);
   const meta = { source: "simulation", seed: null, canaries } as const;
   const violations = checkHistory({ meta, records: recorder.records, final: rows });
@@ -208,7 +208,7 @@ export function flow(
 }
 
 /** "", or what has neither ended nor is with a person. */
-async function untilAtRest({ time }: World, store: MemoryStore): Promise<string> {
+async function untilAtRest({ time }: World, store: SimulatedStore): Promise<string> {
   const untilMs = time.now() + REST_MS_MAX;
   for (;;) {
     const { unsettled } = await atRest(store, NAMESPACES, []);
@@ -219,7 +219,7 @@ async function untilAtRest({ time }: World, store: MemoryStore): Promise<string>
 
 function stageOf(
   world: World & { readonly faults: ScriptedFaults },
-  store: MemoryStore,
+  store: SimulatedStore,
   witness: StoreWitness,
   setStoreUp: (up: boolean) => void,
 ): Stage {
@@ -305,7 +305,7 @@ function processOf(which: VirtualProcess | ServerProcess): VirtualProcess | null
 }
 
 async function summaryOf(
-  store: MemoryStore,
+  store: SimulatedStore,
   witness: StoreWitness,
   runId: string,
 ): Promise<RunSummary> {

@@ -707,8 +707,9 @@ func (x *HeartbeatResponse) GetAnswers() []*HeartbeatAnswer {
 // What the agent must do with one task.
 type HeartbeatAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The answer; always set. An agent that receives an answer that it does not know continues its
-	// work, and its lease is not renewed.
+	// The answer. Not set: the part of the store that has the task does not answer, so the lease is
+	// as it was; continue the work, and list the task again. The same holds for an answer that the
+	// agent does not know. A task whose lease runs out is stopped, as if no heartbeat were answered.
 	//
 	// Types that are valid to be assigned to Answer:
 	//

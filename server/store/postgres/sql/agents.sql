@@ -114,12 +114,15 @@ order by a.agent_id, a.session;
 --   integer[], :failed integer[], :unknown integer[] (counts). :failing_share float8 (of the attempts: from
 --   this share on the row is mostly_failed).
 -- Locks: Rows in key order, because several servers add to the same rows; waits for them.
+-- Plan: lane by key.
 -- Note: Updates are HOT while mostly_failed stays the same.
 insert into drover.session_attempts as s (session, lane, at, ended, failed, unknown, mostly_failed)
-select decode(u.session, 'hex') as session, u.lane, date_bin('5 minutes', now(), timestamptz 'epoch'),
+select decode(u.session, 'hex') as session, u.lane,
+  date_bin('5 minutes', drover.transaction_time(u.lane), timestamptz 'epoch'),
   u.ended, u.failed, u.unknown, u.failed + u.unknown >= :failing_share::float8 * u.ended
 from unnest(:session::text[], :lane::integer[], :ended::integer[], :failed::integer[], :unknown::integer[])
   as u (session, lane, ended, failed, unknown)
+join drover.lane as l on l.id = u.lane
 order by 1, 2
 on conflict (session, lane, at) do update
 set ended = s.ended + excluded.ended, failed = s.failed + excluded.failed,

@@ -109,30 +109,37 @@ left join lateral (
 ) as a on l.run_id is null
 order by u.lane, c.agent_id;
 
--- name: take_probes
--- Purpose: Makes the tasks that a claim is about to grant the probes of open circuits whose `until` has
---   passed.
--- Params: Parallel arrays: :lane integer[], :agent_id text[], :version bigint[] (of the circuit), :run_id
---   uuid[], :step_no integer[], :fence integer[], :secret text[] (hex, of the lease).
+-- name: draw_circuit_versions
+-- Purpose: Draws new versions for changes of circuits, with the time of these changes. Of a store with
+--   several shards every node has the rows of circuits, and runs what changes them, so a change is given
+--   both as values.
+-- Params: :count integer.
+-- Result: One row.
+select now() as changed_at, array(select nextval('drover.circuit_version') from generate_series(1, :count::integer)) as versions;
+
+-- name: lock_probed
+-- Purpose: Locks those of these circuits that are open and whose `until` has passed.
+-- Params: Parallel arrays: :lane integer[], :agent_id text[], :version bigint[] (of the circuit).
 -- Locks: Circuits, without waiting: of several claims one gets the circuit, and the others skip it.
--- Result: The circuits that were taken. A missing circuit: another claim has it, or it has changed.
-with mine as (
-  select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret
-  from unnest(:lane::integer[], :agent_id::text[], :version::bigint[], :run_id::uuid[],
-    :step_no::integer[], :fence::integer[], :secret::text[])
-    as u (lane, agent_id, version, run_id, step_no, fence, secret)
-  join drover.circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
-  where c.state = :circuit_state.open and c.forced is null and c.until <= now()
-  for update of c skip locked
-)
+-- Result: A missing circuit: another claim has it, or it has changed.
+select c.lane, c.agent_id
+from unnest(:lane::integer[], :agent_id::text[], :version::bigint[]) as u (lane, agent_id, version)
+join drover.circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
+where c.state = :circuit_state.open and c.forced is null and c.until <= now()
+for update of c skip locked;
+
+-- name: take_probes
+-- Purpose: Makes the tasks that a claim is about to grant the probes of circuits, which are locked.
+-- Params: Parallel arrays: :lane integer[], :agent_id text[], :run_id uuid[], :step_no integer[], :fence
+--   integer[], :secret text[] (hex, of the lease), :next bigint[] (version after the change).
 update drover.circuit as c
-set state = :circuit_state.trying, until = null, version = nextval('drover.circuit_version'),
-  changed_at = now(),
-  probe_run = m.run_id, probe_step = m.step_no, probe_fence = m.fence,
-  probe_secret = decode(m.secret, 'hex')
-from mine as m
-where c.lane = m.lane and c.agent_id = m.agent_id
-returning c.lane, c.agent_id;
+set state = :circuit_state.trying, until = null, version = u.next, changed_at = now(),
+  probe_run = u.run_id, probe_step = u.step_no, probe_fence = u.fence,
+  probe_secret = decode(u.secret, 'hex')
+from unnest(:lane::integer[], :agent_id::text[], :run_id::uuid[], :step_no::integer[], :fence::integer[],
+  :secret::text[], :next::bigint[])
+  as u (lane, agent_id, run_id, step_no, fence, secret, next)
+where c.lane = u.lane and c.agent_id = u.agent_id;
 
 -- name: change_circuits
 -- Purpose: Moves circuits whose version is the one that the change was decided by, and that no operator has
@@ -140,23 +147,23 @@ returning c.lane, c.agent_id;
 -- Params: Parallel arrays: :lane integer[], :agent_id text[], :before bigint[] (version; 0: the circuit has
 --   no row), :state smallint[] (code), :since bigint[] (ms since 1970; null: closed), :until bigint[] (ms
 --   since 1970; null: not open), :cooldowns smallint[] (cool-downs of this outage so far), :saw text[] (what
---   the evaluator saw, in words).
+--   the evaluator saw, in words), :version bigint[] (after the change). For all: :changed_at bigint (ms since
+--   1970).
 -- Locks: Circuits in key order; waits.
 -- Result: The circuits that were changed, with their new version. A missing circuit had changed before.
-insert into drover.circuit as c (lane, agent_id, state, since, until, cooldowns, saw)
-select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
-  u.cooldowns, u.saw
+insert into drover.circuit as c (lane, agent_id, version, changed_at, state, since, until, cooldowns, saw)
+select u.lane, u.agent_id, u.version, to_timestamp(:changed_at::bigint / 1e3::float8), u.state,
+  to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8), u.cooldowns, u.saw
 from unnest(:lane::integer[], :agent_id::text[], :before::bigint[], :state::smallint[], :since::bigint[],
-  :until::bigint[],
-  :cooldowns::smallint[], :saw::text[])
-  as u (lane, agent_id, before, state, since, until, cooldowns, saw)
+  :until::bigint[], :cooldowns::smallint[], :saw::text[], :version::bigint[])
+  as u (lane, agent_id, before, state, since, until, cooldowns, saw, version)
 where u.before = 0 or exists (
   select from drover.circuit as x
   where x.lane = u.lane and x.agent_id = u.agent_id and x.version = u.before
 )
 order by u.lane, u.agent_id
 on conflict (lane, agent_id) do update
-set version = excluded.version, changed_at = now(), state = excluded.state, since = excluded.since,
+set version = excluded.version, changed_at = excluded.changed_at, state = excluded.state, since = excluded.since,
   until = excluded.until, cooldowns = excluded.cooldowns, saw = excluded.saw, probe_run = null,
   probe_step = null, probe_fence = null, probe_secret = null
 where c.forced is null and c.version = (
@@ -175,7 +182,7 @@ returning c.lane, c.agent_id, c.version;
 insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
-  to_timestamp(u.due_at / 1e3::float8), now(), :node::uuid, :epoch::bigint, r.namespace_id
+  to_timestamp(u.due_at / 1e3::float8), drover.transaction_time(r.id), :node::uuid, :epoch::bigint, r.namespace_id
 from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :rule::smallint[], :n::integer[],
   :saw::text[],
   :did::text[], :due_at::bigint[])
@@ -196,9 +203,9 @@ where o.lane = u.lane and o.closed_at is null
 -- name: begin_outages
 -- Purpose: Begins an outage for each of these lanes whose circuit is not closed now, unless one has begun.
 --   It follows a change of circuits, in the same transaction.
--- Params: :lanes integer[].
+-- Params: :lanes integer[], :opened_at bigint (ms since 1970).
 insert into drover.circuit_outage (lane, opened_at)
-select c.lane, now()
+select c.lane, to_timestamp(:opened_at::bigint / 1e3::float8)
 from drover.open_lane as c
 where c.lane = any (:lanes::integer[])
   and not exists (
@@ -217,34 +224,36 @@ select v.lane from drover.version_lane as v where v.base = :lane::integer;
 -- Purpose: Sets a circuit as an operator says, in the lane and in the lanes of the same task for single
 --   versions of agents. A circuit that is set so already stays as it is.
 -- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane), :forced smallint
---   (code), :by text, :why text.
+--   (code), :by text, :why text, :version bigint (after the change), :changed_at bigint (ms since 1970).
 -- Result: No row: it was set so before.
-insert into drover.circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
-select o.lane, :agent_id::text, :forced::smallint, :by::text, :why::text, now()
+insert into drover.circuit as c (lane, agent_id, version, changed_at, forced, forced_by, forced_why, forced_at)
+select o.lane, :agent_id::text, :version::bigint, to_timestamp(:changed_at::bigint / 1e3::float8),
+  :forced::smallint, :by::text, :why::text, to_timestamp(:changed_at::bigint / 1e3::float8)
 from (
   select :lane::integer as lane
   union all
   select v.lane from drover.version_lane as v where v.base = :lane::integer
 ) as o
 on conflict (lane, agent_id) do update
-set version = excluded.version, changed_at = now(), forced = excluded.forced,
-  forced_by = excluded.forced_by, forced_why = excluded.forced_why, forced_at = now()
+set version = excluded.version, changed_at = excluded.changed_at, forced = excluded.forced,
+  forced_by = excluded.forced_by, forced_why = excluded.forced_why, forced_at = excluded.forced_at
 where c.forced is distinct from excluded.forced
 returning c.lane;
 
 -- name: release_circuit
 -- Purpose: Takes back what an operator has set, in the same lanes as force_circuit. The circuit starts
 --   closed, and outcomes that were counted before no longer count.
--- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane).
+-- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane), :version bigint (after
+--   the change).
 -- Result: No row: nothing was set.
-update drover.circuit
-set version = nextval('drover.circuit_version'), changed_at = now(), forced = null, forced_by = null,
+update drover.circuit as c
+set version = :version::bigint, changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = :circuit_state.closed, since = null, until = null, cooldowns = 0,
   probe_run = null, probe_step = null, probe_fence = null, probe_secret = null
-where agent_id = :agent_id::text and forced is not null
-  and (lane = :lane::integer or lane in (select v.lane from drover.version_lane as v
+where c.agent_id = :agent_id::text and c.forced is not null
+  and (c.lane = :lane::integer or c.lane in (select v.lane from drover.version_lane as v
     where v.base = :lane::integer))
-returning lane;
+returning c.lane;
 
 -- name: circuit_by_key
 -- Purpose: Reads one circuit.
@@ -282,15 +291,20 @@ limit :limit::integer;
 -- Params: :namespace_id integer, :kind smallint (code), :name text (agent id, version, or session in hex),
 --   :by text, :why text.
 -- Result: No row: there is a cordon, or no such session.
-insert into drover.cordon (namespace_id, kind, name, cordoned_by, why)
-select :namespace_id::integer, :kind::smallint, :name::text, :by::text, :why::text
-where :kind::smallint <> :cordon_kind.session or exists (
-  select
-  from drover.agent as a
-  where a.namespace_id = :namespace_id::integer and a.session = case
-      when :kind::smallint = :cordon_kind.session then decode(:name::text, 'hex')
-    end
+with known as materialized (
+  select n.id, now() as at
+  from drover.namespace as n
+  where n.id = :namespace_id::integer and (:kind::smallint <> :cordon_kind.session or exists (
+    select
+    from drover.agent as a
+    where a.namespace_id = n.id and a.session = decode(
+      case when :kind::smallint = :cordon_kind.session then :name::text else '' end, 'hex'
+    )
+  ))
 )
+insert into drover.cordon (namespace_id, kind, name, cordoned_by, why, cordoned_at)
+select k.id, :kind::smallint, :name::text, :by::text, :why::text, k.at
+from known as k
 on conflict (namespace_id, kind, name) do nothing
 returning name;
 

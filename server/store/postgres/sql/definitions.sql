@@ -31,15 +31,21 @@ select from drover.region where id = 0 for update;
 -- Purpose: Creates a region with the next number.
 -- Params: :name text, :regions_max integer (128, as a partition is a smallint).
 -- Result: The number. No row: there are :regions_max regions already.
-insert into drover.region (id, name)
-select max(r.id) + 1, :name::text from drover.region as r having max(r.id) < :regions_max::integer - 1
+with next as materialized (
+  select max(r.id) + 1 as id, now() as created_at from drover.region as r
+)
+insert into drover.region (id, name, created_at)
+select n.id, :name::text, n.created_at
+from next as n
+where n.id < :regions_max::integer
 returning id;
 
 -- name: create_partitions
--- Purpose: Creates the 256 rows of partition_lease of a new region.
+-- Purpose: Creates the 256 rows of partition_lease of a region, unless they are there.
 -- Params: :region smallint (number).
 insert into drover.partition_lease (partition, epoch)
-select :region::smallint * 256 + p, 0 from generate_series(0, 255) as p;
+select :region::smallint * 256 + p, 0 from generate_series(0, 255) as p
+on conflict (partition) do nothing;
 
 -- name: list_namespaces
 -- Purpose: Lists namespaces with their settings, by name.
@@ -49,8 +55,9 @@ select :region::smallint * 256 + p, 0 from generate_series(0, 255) as p;
 -- Note: There are few rows, so any plan will do.
 select n.id, n.name, r.name as region, n.created_at, n.retention_ms, n.open_runs_max, n.runs_per_second,
   n.runs_burst, n.payload_bytes_max, n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight,
-  n.storage_bytes, n.no_logs
+  u.storage_bytes, n.no_logs
 from drover.namespace as n
+left join drover.namespace_use as u on u.namespace_id = n.id
 join drover.region as r on r.id = n.region
 where (:names::text[] is null or n.name = any (:names::text[]))
   and (:after::text is null or n.name collate "C" > :after::text)
@@ -111,7 +118,7 @@ with page as materialized (
   limit :limit::integer
 ),
 seen as materialized (
-  select p.id, p.unused_since, v.used is null and r.used is null as unused
+  select p.id, p.unused_since, v.used is null and r.used is null as unused, now() as now
   from page as p
   left join lateral (
     select true as used from drover.workflow_version as x where x.definition_id = p.id limit 1
@@ -122,7 +129,7 @@ seen as materialized (
 ),
 marked as (
   update drover.definition as d
-  set unused_since = case when s.unused then now() end
+  set unused_since = case when s.unused then s.now end
   from seen as s
   where d.id = s.id and s.unused is distinct from (s.unused_since is not null)
 ),
@@ -163,10 +170,12 @@ where namespace_id = :namespace_id::integer and name = :name::text and definitio
 -- Params: :namespace_id integer, :name text, :version integer, :definition_id bigint.
 -- Plan: definition by key.
 -- Result: No row: the definition is not stored; a fail-over has lost it since it was found.
-insert into drover.workflow_version (namespace_id, name, version, definition_id)
-select :namespace_id::integer, :name::text, :version::integer, d.id
-from drover.definition as d
-where d.id = :definition_id::bigint
+with found as materialized (
+  select d.id, now() as created_at from drover.definition as d where d.id = :definition_id::bigint
+)
+insert into drover.workflow_version (namespace_id, name, version, definition_id, created_at)
+select :namespace_id::integer, :name::text, :version::integer, f.id, f.created_at
+from found as f
 returning version;
 
 -- name: set_versions

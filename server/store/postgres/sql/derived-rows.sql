@@ -30,49 +30,47 @@ where r.run_id = u.run_id and r.step_no = u.step_no;
 --   integer[] (class 0), :priority smallint[] (1 first, 9 last), :ready_at float8[], :until float8[] (ms
 --   since 1970; null: no bound), :namespace_id integer[], :definition_id bigint[].
 -- Plan: run by key; version_pin, lane by key.
--- Result: The lanes in which claims find the rows, each once.
+-- Result: Of each row the lane in which claims find it; null: a row of a paused workflow.
 -- Note: The order within a priority is (transaction, number), so rows of one transaction keep their order.
 --   Whether there is any pause or pin is read once, so a row costs next to nothing where there is none.
-with made as (
-  insert into drover.ready (run_id, step_no, partition, lane, priority, paused, ordinal, ready_at, until)
-  select u.run_id, u.step_no, u.partition, coalesce(k.lane, u.lane), u.priority,
-    coalesce(w.is_paused, false), u.ordinal,
-    to_timestamp(u.ready_at / 1e3::float8), to_timestamp(u.until / 1e3::float8)
+insert into drover.ready (run_id, ordered_by, step_no, partition, lane, priority, paused, ordinal, ready_at,
+  until)
+select u.run_id, drover.transaction_number(u.run_id), u.step_no, u.partition, coalesce(k.lane, u.lane), u.priority,
+  coalesce(w.is_paused, false), u.ordinal,
+  to_timestamp(u.ready_at / 1e3::float8), to_timestamp(u.until / 1e3::float8)
+from (
+  select unnest(:run_id::uuid[]) as run_id, unnest(:step_no::integer[]) as step_no,
+    unnest(:partition::smallint[]) as partition, unnest(:lane::integer[]) as lane,
+    unnest(:priority::smallint[]) as priority, unnest(:ready_at::float8[]) as ready_at,
+    unnest(:until::float8[]) as until, unnest(:namespace_id::integer[]) as namespace_id,
+    unnest(:definition_id::bigint[]) as definition_id, generate_subscripts(:run_id::uuid[], 1) as ordinal
+) as u
+left join lateral (
+  select r.workflow, exists (
+    select from drover.paused_workflow as p
+    where p.namespace_id = u.namespace_id and p.name = r.workflow
+  ) as is_paused
+  from drover.run as r
+  where ((select exists (select from drover.paused_workflow))
+    or (select exists (select from drover.version_pin))) and r.id = u.run_id
+  offset 0
+) as w on true
+left join lateral (
+  select t.id as lane
   from (
-    select unnest(:run_id::uuid[]) as run_id, unnest(:step_no::integer[]) as step_no,
-      unnest(:partition::smallint[]) as partition, unnest(:lane::integer[]) as lane,
-      unnest(:priority::smallint[]) as priority, unnest(:ready_at::float8[]) as ready_at,
-      unnest(:until::float8[]) as until, unnest(:namespace_id::integer[]) as namespace_id,
-      unnest(:definition_id::bigint[]) as definition_id, generate_subscripts(:run_id::uuid[], 1) as ordinal
-  ) as u
-  left join lateral (
-    select r.workflow, exists (
-      select from drover.paused_workflow as p
-      where p.namespace_id = u.namespace_id and p.name = r.workflow
-    ) as is_paused
-    from drover.run as r
-    where ((select exists (select from drover.paused_workflow))
-      or (select exists (select from drover.version_pin))) and r.id = u.run_id
+    select x.queue, x.class, x.definition_id
+    from drover.version_pin as x
+    where (select exists (select from drover.version_pin)) and x.namespace_id = u.namespace_id
+      and x.workflow = w.workflow and x.definition_id in (0, u.definition_id)
     offset 0
-  ) as w on true
-  left join lateral (
-    select t.id as lane
-    from (
-      select x.queue, x.class, x.definition_id
-      from drover.version_pin as x
-      where (select exists (select from drover.version_pin)) and x.namespace_id = u.namespace_id
-        and x.workflow = w.workflow and x.definition_id in (0, u.definition_id)
-      offset 0
-    ) as v
-    join drover.lane as l on l.id = u.lane and l.queue = v.queue
-    join drover.lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
-      and t.class = v.class
-    order by v.definition_id desc
-    limit 1
-  ) as k on true
-  returning lane, paused
-)
-select distinct m.lane from made as m where not m.paused;
+  ) as v
+  join drover.lane as l on l.id = u.lane and l.queue = v.queue
+  join drover.lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
+    and t.class = v.class
+  order by v.definition_id desc
+  limit 1
+) as k on true
+returning case when not paused then lane end as lane;
 
 -- name: derived_rows_of_runs
 -- Purpose: Reads the ready rows and leases of runs, for the consistency check.

@@ -6,8 +6,8 @@
 -- Params: Parallel arrays: :definition_id bigint[], :step_no integer[].
 -- Locks: Inserts in key order; waits for another server that inserts the same row, and then leaves it.
 -- Plan: workflow_version_definition, one probe a row.
-insert into drover.learned_duration (definition_id, step_no)
-select u.definition_id, u.step_no
+insert into drover.learned_duration (definition_id, step_no, changed_at)
+select u.definition_id, u.step_no, drover.transaction_time(u.definition_id)
 from unnest(:definition_id::bigint[], :step_no::integer[]) as u (definition_id, step_no)
 where exists (select from drover.workflow_version as v where v.definition_id = u.definition_id)
 order by u.definition_id, u.step_no

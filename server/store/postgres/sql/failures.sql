@@ -9,7 +9,7 @@
 -- Plan: run by key; the limit keeps the planner on it.
 insert into drover.failure_delta (at, run_id, namespace_id, attempts, steps, undo, workflow, step, code,
   message)
-select now(), u.run_id, u.namespace_id, u.attempts, u.steps, u.undo, r.workflow, u.step, u.code, u.message
+select drover.transaction_time(u.run_id), u.run_id, u.namespace_id, u.attempts, u.steps, u.undo, r.workflow, u.step, u.code, u.message
 from unnest(:run_id::uuid[], :namespace_id::integer[], :step::text[], :undo::boolean[], :code::text[],
   :message::text[], :attempts::integer[], :steps::integer[])
   as u (run_id, namespace_id, step, undo, code, message, attempts, steps)

@@ -54,17 +54,21 @@ cross join lateral (
 -- Plan: run_page by key.
 insert into drover.handler_log (run_id, step_no, fence, kind, n, line, attempt, stored_bytes, at, level,
   message, fields)
-select u.run_id, u.step_no, u.fence, u.kind, u.n, u.line, u.attempt, u.stored_bytes,
-  to_timestamp(u.at / 1000.0), u.level, u.message, u.fields::jsonb
-from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[],
-  :line::integer[], :attempt::integer[], :stored_bytes::integer[], :at::bigint[], :level::text[],
-  :message::text[], :fields::text[])
-  with ordinality as u (run_id, step_no, fence, kind, n, line, attempt, stored_bytes, at, level, message,
-    fields, place)
-cross join lateral (
-  select x.run_id from drover.run_page as x where x.run_id = u.run_id and x.no = 0 limit 1
-) as h
-order by u.place;
+select k.run_id, k.step_no, k.fence, k.kind, k.n, k.line, k.attempt, k.stored_bytes,
+  to_timestamp(k.at / 1000.0), k.level, k.message, k.fields::jsonb
+from (
+  select u.*
+  from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[],
+    :line::integer[], :attempt::integer[], :stored_bytes::integer[], :at::bigint[], :level::text[],
+    :message::text[], :fields::text[])
+    with ordinality as u (run_id, step_no, fence, kind, n, line, attempt, stored_bytes, at, level, message,
+      fields, place)
+  cross join lateral (
+    select from drover.run_page as x where x.run_id = u.run_id and x.no = 0 limit 1
+  ) as h
+  offset 0
+) as k
+order by k.place;
 
 -- name: run_log
 -- Purpose: Reads the next :limit lines of a run, in the order in which they became visible.

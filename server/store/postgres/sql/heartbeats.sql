@@ -19,11 +19,13 @@ with asked as materialized (
 ),
 stored as (
   insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, last_heartbeat_at)
-  select a.session, a.namespace_id, a.agent_id, a.agent_version, now()
-  from asked as a
-  order by a.session
+  select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, now()
+  from unnest(:session::text[], :namespace_id::integer[], :agent_id::text[], :agent_version::text[])
+    as u (session, namespace_id, agent_id, agent_version)
+  order by 1
   on conflict (session) do update
-    set last_heartbeat_at = least(greatest(s.last_heartbeat_at, excluded.last_heartbeat_at), clock_timestamp()),
+    set last_heartbeat_at = case when s.last_heartbeat_at > excluded.last_heartbeat_at
+        then least(s.last_heartbeat_at, drover.clock_time(s.session)) else excluded.last_heartbeat_at end,
       agent_version = excluded.agent_version
     where s.namespace_id = excluded.namespace_id
   returning s.session

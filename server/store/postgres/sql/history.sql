@@ -8,19 +8,19 @@
 -- Locks: The writer row 0 of the node, as a batch does (hold_writer). A take-over waits for this statement,
 --   or this statement inserts nothing.
 -- Plan: run, partition_lease and writer by key.
-with held as (
+insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
+  epoch, namespace_id)
+select h.id, -1, :fence::integer, :rule::smallint, :n::integer, h.partition, :saw::text, :did::text,
+  to_timestamp(:due_at::bigint / 1e3::float8), drover.transaction_time(h.id), :node::uuid, :epoch::bigint,
+  h.namespace_id
+from (
   select r.id, r.partition, r.namespace_id
   from drover.run as r
   join drover.partition_lease as l on l.partition = r.partition
   join drover.writer as w on w.node = l.node
   where r.id = :run_id::uuid and l.node = :node::uuid and l.epoch = :epoch::bigint and w.number = 0
   for key share of w
-)
-insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
-  epoch, namespace_id)
-select h.id, -1, :fence::integer, :rule::smallint, :n::integer, h.partition, :saw::text, :did::text,
-  to_timestamp(:due_at::bigint / 1e3::float8), now(), :node::uuid, :epoch::bigint, h.namespace_id
-from held as h
+) as h
 on conflict (run_id, step_no, fence, rule, n) do nothing;
 
 -- name: insert_interventions

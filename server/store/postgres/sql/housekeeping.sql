@@ -14,7 +14,7 @@
 --   already. So the first step alone would miss that lease; after :grant_max ms no such transaction is
 --   left, and its lease is visible.
 with idle as materialized (
-  select o.session
+  select o.session, now() as now
   from drover.agent_session as o
   left join lateral (
     select true as holds from drover.lease as l where l.session = o.session limit 1
@@ -29,8 +29,9 @@ with idle as materialized (
 released as (
   update drover.agent_session as s
   set heartbeat_ms = case when s.idle_at is null then s.heartbeat_ms end,
-    idle_at = coalesce(s.idle_at, now())
-  where s.session in (select i.session from idle as i)
+    idle_at = coalesce(s.idle_at, i.now)
+  from idle as i
+  where s.session = i.session
   returning 1
 )
 select count(*) = :rows_max::integer as more from released;

@@ -11,8 +11,9 @@
 --   text[] (none, asked or received).
 -- Plan: lane, agent_session by key.
 with watched as (
-  insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, heartbeat_ms)
-  select distinct on (u.session) decode(u.session, 'hex'), l.namespace_id, u.agent_id, '', u.heartbeat_ms
+  insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, started_at, heartbeat_ms)
+  select distinct on (u.session) decode(u.session, 'hex'), l.namespace_id, u.agent_id, '',
+    drover.transaction_time(l.id), u.heartbeat_ms
   from unnest(:lane::integer[], :session::text[], :heartbeat_ms::integer[], :agent_id::text[])
     as u (lane, session, heartbeat_ms, agent_id)
   join drover.lane as l on l.id = u.lane

@@ -11,13 +11,17 @@
 --   the owner of the target's partition delivers the message).
 -- Plan: run by key.
 insert into drover.message (partition, run_id, source, kind, undo, step_key, fence, wake_at)
-select u.partition, u.run_id, u.source, u.kind, u.undo, u.step_key, u.fence,
-  now() + :grace::integer * interval '1 millisecond'
-from unnest(:partition::smallint[], :run_id::uuid[], :source::uuid[], :kind::smallint[], :undo::boolean[],
-  :step_key::integer[],
-  :fence::integer[]) with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
-cross join lateral (select from drover.run as r where r.id = u.run_id limit 1) as r
-order by u.place;
+select k.partition, k.run_id, k.source, k.kind, k.undo, k.step_key, k.fence,
+  drover.transaction_time(k.run_id) + :grace::integer * interval '1 millisecond'
+from (
+  select u.*
+  from unnest(:partition::smallint[], :run_id::uuid[], :source::uuid[], :kind::smallint[], :undo::boolean[],
+    :step_key::integer[], :fence::integer[])
+    with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
+  cross join lateral (select from drover.run as r where r.id = u.run_id limit 1) as r
+  offset 0
+) as k
+order by k.place;
 
 -- name: messages_of_runs
 -- Purpose: Reads the messages for runs that are locked or have ended, in the order of their numbers.

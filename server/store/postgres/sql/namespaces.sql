@@ -39,65 +39,12 @@ returning id;
 -- Purpose: Reads the namespaces that have a limit or a weight, or that do not store the lines of handlers.
 -- Result: null: no such limit.
 select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max,
-  n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight, n.storage_bytes, n.no_logs
+  n.calls_per_second, n.calls_burst, n.storage_bytes_max, n.weight, u.storage_bytes, n.no_logs
 from drover.namespace as n
+left join drover.namespace_use as u on u.namespace_id = n.id
 where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null
   or n.calls_per_second is not null or n.storage_bytes_max is not null or n.weight is not null
   or n.no_logs;
-
--- name: storage_blocks
--- Purpose: Reads the size of the tables that grow with runs, unless their use was estimated within the last
---   :every ms.
--- Params: :every integer (ms).
--- Result: One row: the blocks of each table. No row: the estimate is new enough.
-select
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.run') as p)::bigint as run,
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.run_page') as p)::bigint as run_page,
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.payload') as p)::bigint as payload,
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.attempt_log') as p)::bigint as attempt_log,
-  (select sum(pg_relation_size(p.relid)) / 8192 from pg_partition_tree('drover.handler_log') as p)::bigint as handler_log
-where not exists (
-  select
-  from drover.namespace as n
-  where n.storage_at > now() - :every::integer * interval '1 millisecond'
-);
-
--- name: count_storage
--- Purpose: Estimates the bytes that the runs of each namespace take, from a share of the blocks of each
---   table: the columns that grow, and 100 bytes for the rest of a row. Without indexes and free space.
--- Params: :run, :run_page, :payload, :attempt_log, :handler_log real (percent of the blocks that are read).
--- Plan: run by key, for each row that a sample scan finds in another table.
--- Note: pg_column_size reads no value that is stored apart: the row has its size. Materialized: otherwise the
---   planner samples all tables once for each namespace.
-with sampled as (
-  select r.namespace_id,
-    100 / :run::double precision * (100 + coalesce(pg_column_size(r.input_json), 0)
-      + coalesce(pg_column_size(r.input_data), 0) + pg_column_size(r.labels)) as bytes
-  from drover.run as r tablesample system (:run::real)
-  union all
-  select r.namespace_id, 100 / :run_page::double precision * (100 + pg_column_size(o.state)) as bytes
-  from drover.run_page as o tablesample system (:run_page::real)
-  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
-  union all
-  select r.namespace_id, 100 / :payload::double precision * (100 + coalesce(pg_column_size(o.json), 0) + coalesce(pg_column_size(o.data), 0)) as bytes
-  from drover.payload as o tablesample system (:payload::real)
-  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
-  union all
-  select r.namespace_id, 100 / :attempt_log::double precision * (100 + pg_column_size(o.attempt)) as bytes
-  from drover.attempt_log as o tablesample system (:attempt_log::real)
-  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
-  union all
-  select r.namespace_id, 100 / :handler_log::double precision * (100 + pg_column_size(o.message) + coalesce(pg_column_size(o.fields), 0)) as bytes
-  from drover.handler_log as o tablesample system (:handler_log::real)
-  cross join lateral (select x.namespace_id from drover.run as x where x.id = o.run_id limit 1) as r
-),
-used as materialized (
-  select s.namespace_id, sum(s.bytes)::bigint as bytes from sampled as s group by s.namespace_id
-)
-update drover.namespace as n
-set storage_bytes = coalesce(e.bytes, 0), storage_at = now()
-from (select x.id, u.bytes from drover.namespace as x left join used as u on u.namespace_id = x.id) as e
-where n.id = e.id;
 
 -- name: count_open_runs_of
 -- Purpose: Counts a page of the open runs of a namespace.
@@ -371,8 +318,8 @@ select max(p.mark) as last from page as p having count(*) > 0;
 -- Note: With `=` the planner may read another index of child runs while there are none.
 -- Result: One row; no row: the namespace has no such run. run_state, parent_state: codes. ended: the run has
 --   ended. parent_id: its parent, if that is open. child_id: a child that is open.
-select r.workflow, s.run_state, s.ended_at is not null as ended, p.parent_id, p.parent_state, c.child_id,
-  c.child_state
+select r.workflow, r.key, s.run_state, s.ended_at is not null as ended, p.parent_id, p.parent_state,
+  c.child_id, c.child_state
 from drover.run as r
 join drover.run_page as s on s.run_id = r.id and s.no = 0
 left join lateral (
@@ -464,6 +411,20 @@ where a.id = any (array(
     and e.subject between (:run_id::uuid)::text and (:run_id::uuid)::text
   order by e.namespace_id, e.subject_kind, e.subject
 ));
+
+-- name: forget_key
+-- Purpose: Deletes a key that is reserved for a run of another shard, and rows of the inbox with it.
+-- Params: :namespace_id integer, :key text.
+-- Plan: idempotency by key, run by key.
+-- Note: With `not exists` the planner may read all of run. Few rows are in inbox.
+with keys as (
+  delete from drover.idempotency as i
+  where i.namespace_id = :namespace_id::integer and i.key = :key::text
+    and (select true from drover.run as r where r.id = i.run_id) is not true
+)
+delete from drover.inbox as i
+using drover.namespace as n
+where n.id = :namespace_id::integer and i.namespace = n.name and i.key = :key::text;
 
 -- name: forget_failure_marks
 -- Purpose: Deletes the search keys of what failed in a run. They cannot be derived from what is stored of the

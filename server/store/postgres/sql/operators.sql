@@ -21,7 +21,9 @@ select u.name, min(o.oldest_at) as oldest_at, max(p.polled_at) as polled_at,
   coalesce(max(g.agents), 0) as agents
 from unnest(:names::text[]) with ordinality as u (name, place)
 left join drover.lane as l on l.namespace_id = :namespace_id::integer and l.queue = u.name
-cross join lateral drover.oldest_ready(l.id, '{false,true}') as o
+left join lateral (
+  select min(r.oldest_at) as oldest_at from drover.oldest_ready as r where r.lane = l.id
+) as o on true
 left join lateral (
   select max(e.seen_at) as polled_at from drover.lane_poller as e where e.lane = l.id
 ) as p on true
@@ -71,7 +73,9 @@ select l.task, l.agent_version, o.oldest_at, p.polled_at,
       and (l.agent_version is null or a.agent_version = l.agent_version)
   )::integer as agents
 from page as l
-cross join lateral drover.oldest_ready(l.id, '{false,true}') as o
+left join lateral (
+  select min(r.oldest_at) as oldest_at from drover.oldest_ready as r where r.lane = l.id
+) as o on true
 left join lateral (
   select max(e.seen_at) as polled_at from drover.lane_poller as e where e.lane = l.id
 ) as p on true
@@ -115,7 +119,7 @@ with page as (
 used as materialized (
   select u.id, u.name, u.used from drover.region_use as u
 )
-select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, p.node, n.address,
+select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, coalesce(n.process, p.node) as node, n.address,
   n.last_seen_at,
   coalesce(n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond', false) as watched,
     o.overdue_at
@@ -143,7 +147,7 @@ order by p.partition;
 --   :last_epoch bigint (the last row of the previous page; null: the first page), :limit integer.
 -- Result: address is null if the node had left, left_at while the owner still has the partition.
 -- Note: There are few rows, so any plan will do.
-select h.partition, h.epoch, h.node, h.address, h.why, h.taken_at, h.left_at
+select h.partition, h.epoch, coalesce(h.process, h.node) as node, h.address, h.why, h.taken_at, h.left_at
 from drover.partition_history as h
 where (:partition::integer is null or h.partition = :partition::integer)
   and (:last_taken_at::bigint is null or (h.taken_at, -h.partition::integer, h.epoch)
@@ -155,7 +159,7 @@ limit :limit::integer;
 -- Purpose: Lists the nodes that were seen in the last minute, in the order in which they joined.
 -- Params: :owner_lost integer (ms; a node seen within this time is alive), :limit integer.
 -- Note: There is one row for each process, so any plan will do.
-select n.id, n.address, n.started_at, n.last_seen_at,
+select n.process as id, n.address, n.started_at, n.last_seen_at,
   n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond' as alive,
   (select count(*) from drover.partition_lease as p where p.node = n.id)::integer as partitions
 from drover.node as n
@@ -261,7 +265,9 @@ with waiting as (
       select from drover.ready as r where r.lane = l.id and not r.paused limit :waiting_max::integer
     ) as counted
   ) as n
-  cross join lateral drover.oldest_ready(l.id, '{false}') as o
+  left join lateral (
+    select min(r.oldest_at) as oldest_at from drover.oldest_ready as r where r.lane = l.id and not r.paused
+  ) as o on true
   where n.waiting > 0 and not exists (select from drover.paused_lane as p where p.lane = l.id)
 ),
 asked as (
@@ -320,7 +326,9 @@ with orphan as (
 select l.queue, l.task, l.agent_version, o.oldest_at,
   (select max(p.seen_at) from drover.lane_poller as p where p.lane = l.id) as polled_at
 from orphan as l
-cross join lateral drover.oldest_ready(l.id, '{false}') as o
+left join lateral (
+  select min(r.oldest_at) as oldest_at from drover.oldest_ready as r where r.lane = l.id and not r.paused
+) as o on true
 order by l.queue, l.task, l.id;
 
 -- name: paused_things

@@ -7,15 +7,19 @@
 --   :secret_digest text (SHA-256, hex; null with :secret).
 -- Plan: hook by key.
 -- Result: No row: the hook is new and has no secret; nothing is stored.
-insert into drover.hook as h (namespace_id, name, url, events, secret, secret_digest)
-select :namespace_id::integer, :name::text, :url::text, :events::smallint[], coalesce(:secret::text, o.secret),
-  coalesce(:secret_digest::text, o.secret_digest)
-from (select 1) as one
-left join drover.hook as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
-where :secret::text is not null or o.secret is not null
+with put as materialized (
+  select coalesce(:secret::text, o.secret) as secret,
+    coalesce(:secret_digest::text, o.secret_digest) as secret_digest, now() as at
+  from (select 1) as one
+  left join drover.hook as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
+  where :secret::text is not null or o.secret is not null
+)
+insert into drover.hook as h (namespace_id, name, url, events, secret, secret_digest, created_at, changed_at)
+select :namespace_id::integer, :name::text, :url::text, :events::smallint[], p.secret, p.secret_digest, p.at, p.at
+from put as p
 on conflict (namespace_id, name) do update
 set url = excluded.url, events = excluded.events, secret = excluded.secret,
-  secret_digest = excluded.secret_digest, changed_at = now()
+  secret_digest = excluded.secret_digest, changed_at = excluded.changed_at
 returning xmax = 0 as created;
 
 -- name: list_hooks
@@ -136,27 +140,30 @@ order by d.next_try_at, d.id;
 -- Params: Parallel arrays: :id uuid[], :tries integer[] (before this one), :state smallint[] (code), :error
 --   text[] (null: none), :next integer[] (ms until the next try; null: the delivery has ended).
 -- Plan: delivery by key.
+with tried as materialized (
+  select u.id, u.tries, u.state, u.error, case when u.next_ms is null then now() end as ended_at,
+    now() + u.next_ms * interval '1 millisecond' as next_try_at
+  from unnest(:id::uuid[], :tries::integer[], :state::smallint[], :error::text[], :next::integer[])
+    as u (id, tries, state, error, next_ms)
+)
 update drover.delivery as d
-set state = u.state, tries = d.tries + 1, error = u.error,
-  ended_at = case when u.next_ms is null then now() end,
-  next_try_at = now() + u.next_ms * interval '1 millisecond'
-from unnest(:id::uuid[], :tries::integer[], :state::smallint[], :error::text[], :next::integer[])
-  as u (id, tries, state, error, next_ms)
+set state = u.state, tries = d.tries + 1, error = u.error, ended_at = u.ended_at, next_try_at = u.next_try_at
+from tried as u
 where d.id = u.id and d.tries = u.tries and d.state = :delivery_state.pending;
 
 -- name: list_deliveries
 -- Purpose: Lists deliveries of a namespace, newest first.
--- Params: :namespace_id integer, :states smallint[] (codes; empty: all), :hook text (null: all), :after
---   uuid (the last delivery of the previous page; null: the first page), :limit integer.
--- Plan: delivery_by_namespace, delivery by key.
+-- Params: :namespace_id integer, :states smallint[] (codes; empty: all), :hook text (null: all),
+--   :created_at bigint (ms since 1970) and :id uuid (the last delivery of the previous page; null: the first
+--   page), :limit integer.
+-- Plan: delivery_by_namespace.
 select d.id, d.hook, d.url, d.kind, d.count, d.run_id, d.n, d.state, d.tries, d.error, d.created_at,
   d.ended_at, d.next_try_at
 from drover.delivery as d
 where d.namespace_id = :namespace_id::integer
   and (cardinality(:states::smallint[]) = 0 or d.state = any (:states::smallint[]))
   and (:hook::text is null or d.hook = :hook::text)
-  and (:after::uuid is null or (d.created_at, d.id) <
-    (select l.created_at, l.id from drover.delivery as l where l.id = :after::uuid))
+  and (:id::uuid is null or (d.created_at, d.id) < (to_timestamp(:created_at::bigint / 1e3::float8), :id::uuid))
 order by d.created_at desc, d.id desc
 limit :limit::integer;
 

@@ -210,16 +210,18 @@ on conflict (run_id, step_no, fence, kind, n) do nothing;
 --   integer[], :attempt text[] (JSON).
 -- Plan: attempt_log by key.
 -- Result: One row for each changed attempt.
-update drover.attempt_log as a
-set attempt = ((a.attempt::jsonb - '{o,c}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
-  'e', x.of -> 'e', 'o', x.of -> 'o', 'd', x.of -> 'd', 'c', x.of -> 'c'
-)))::text
-from (
-  select u.run_id, u.step_no, u.fence, u.kind, u.n, u.attempt::jsonb as of
+with settled as materialized (
+  select u.run_id, u.step_no, u.fence, u.kind, u.n, jsonb_strip_nulls(jsonb_build_object(
+      'e', u.attempt::jsonb -> 'e', 'o', u.attempt::jsonb -> 'o', 'd', u.attempt::jsonb -> 'd',
+      'c', u.attempt::jsonb -> 'c'
+    )) as reported
   from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[],
     :attempt::text[])
     as u (run_id, step_no, fence, kind, n, attempt)
-) as x
+)
+update drover.attempt_log as a
+set attempt = ((a.attempt::jsonb - '{o,c}'::text[]) || x.reported)::text
+from settled as x
 where a.run_id = x.run_id and a.step_no = x.step_no and a.fence = x.fence and a.kind = x.kind
   and a.n = x.n
 returning a.step_no;

@@ -6,10 +6,10 @@
 
 -- name: join_node
 -- Purpose: Stores a node that joins.
--- Params: :id uuid, :address text, :regions smallint[] (that it watches; null: all), :standby boolean.
+-- Params: :id uuid, :process uuid, :address text, :regions smallint[] (that it watches; null: all), :standby boolean.
 -- Result: The number of the node.
-insert into drover.node (id, address, regions, standby, last_seen_at)
-values (:id::uuid, :address::text, :regions::smallint[], :standby::boolean, now())
+insert into drover.node (id, process, address, regions, standby, last_seen_at)
+values (:id::uuid, :process::uuid, :address::text, :regions::smallint[], :standby::boolean, now())
 returning number;
 
 -- name: live_node
@@ -114,16 +114,16 @@ using (
 where w.node = former.node;
 
 -- name: take_partitions
--- Purpose: Makes a node the owner of locked partitions, with the next epoch. Each gets a row of history, of
---   which the last :hand_overs_max stay. The row of the owner before is ended, if it had not given the
---   partition back.
+-- Purpose: Makes a node the owner of locked partitions, with the next epoch. Of the history the last
+--   :hand_overs_max rows stay. The row of the owner before is ended, if it had not given the partition back.
 -- Params: :partitions smallint[], :node uuid, :hand_overs_max integer.
 -- Plan: partition_history by key.
--- Result: The partitions with their new epochs.
+-- Result: The partitions with their new epochs, why they were free, and when they were taken: note_hand_overs
+--   stores it.
 -- Note: The new epoch begins now and not at the start of the transaction: a batch of the former owner may
 --   have begun in between, which the fence has waited for.
 with fenced as materialized (
-  select clock_timestamp() as at
+  select t.at, date_trunc('milliseconds', t.at) as at_ms from (select clock_timestamp() as at offset 0) as t
 ),
 before as materialized (
   select l.partition, l.epoch, l.node from drover.partition_lease as l
@@ -146,23 +146,28 @@ trimmed as (
   delete from drover.partition_history as h
   using taken as t
   where h.partition = t.partition and h.epoch <= t.epoch - :hand_overs_max::integer
-),
-noted as (
-  insert into drover.partition_history (partition, epoch, node, address, why, taken_at)
-  select t.partition, t.epoch, :node::uuid, n.address,
-    case when b.epoch = 0 then :hand_over_why.first when b.node is null then :hand_over_why.given-back
-      else :hand_over_why.lost end,
-    date_trunc('milliseconds', f.at)
-  from taken as t
-  cross join fenced as f
-  join before as b on b.partition = t.partition
-  left join drover.node as n on n.id = :node::uuid
-  -- A row that the history has already must not prevent the take-over.
-  on conflict (partition, epoch) do update
-  set node = excluded.node, address = excluded.address, why = excluded.why,
-    taken_at = excluded.taken_at, left_at = null
 )
-select t.partition, t.epoch from taken as t;
+select t.partition, t.epoch,
+  case when b.epoch = 0 then :hand_over_why.first when b.node is null then :hand_over_why.given-back
+    else :hand_over_why.lost end as why,
+  f.at_ms as taken_at
+from taken as t
+cross join fenced as f
+join before as b on b.partition = t.partition;
+
+-- name: note_hand_overs
+-- Purpose: Stores rows of history of partitions that a node has taken.
+-- Params: Parallel arrays: :partition smallint[], :epoch bigint[], :why smallint[] (code). For all: :node uuid,
+--   :taken_at bigint (ms since 1970).
+-- Note: A row that the history has already must not prevent the take-over.
+insert into drover.partition_history (partition, epoch, node, process, address, why, taken_at)
+select u.partition, u.epoch, :node::uuid, n.process, n.address, u.why,
+  to_timestamp(:taken_at::bigint / 1e3::float8)
+from unnest(:partition::smallint[], :epoch::bigint[], :why::smallint[]) as u (partition, epoch, why)
+left join drover.node as n on n.id = :node::uuid
+on conflict (partition, epoch) do update
+set node = excluded.node, process = excluded.process, address = excluded.address, why = excluded.why,
+  taken_at = excluded.taken_at, left_at = null;
 
 -- name: clear_partitions
 -- Purpose: Gives partitions of a node back, so that the next owner has no one to fence.

@@ -76,30 +76,37 @@ returning e.run_id, e.n;
 -- Params: Parallel arrays: :kind smallint[] (code), :run_id uuid[], :n integer[].
 -- Plan: escalation, hook, run by key.
 insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, cause)
-select u.kind, e.run_id, e.n, e.namespace_id,
-  (r.partition - r.partition % 256 + (hashtext(concat_ws('/', h.name, c.cause)) & 255))::smallint,
-  h.name, c.cause
-from unnest(:kind::smallint[], :run_id::uuid[], :n::integer[]) as u (kind, run_id, n)
-join drover.escalation as e on e.run_id = u.run_id and e.n = u.n
-join drover.hook as h on h.namespace_id = e.namespace_id and u.kind = any (h.events)
-join drover.run as r on r.id = e.run_id
-cross join lateral (select concat_ws('/', r.workflow, e.step_no, e.reason, e.code) as cause) as c
-order by e.run_id, e.n;
+select a.kind, a.run_id, a.n, a.namespace_id,
+  (a.partition - a.partition % 256 + (hashtext(concat_ws('/', a.hook, a.cause)) & 255))::smallint, a.hook, a.cause
+from (
+  select u.kind, e.run_id, e.n, e.namespace_id, r.partition, h.name as hook,
+    concat_ws('/', r.workflow, e.step_no, e.reason, e.code) as cause
+  from unnest(:kind::smallint[], :run_id::uuid[], :n::integer[]) as u (kind, run_id, n)
+  join drover.escalation as e on e.run_id = u.run_id and e.n = u.n
+  join drover.hook as h on h.namespace_id = e.namespace_id and u.kind = any (h.events)
+  join drover.run as r on r.id = e.run_id
+  offset 0
+) as a
+order by a.run_id, a.n;
 
 -- name: insert_approval_outbox
 -- Purpose: Inserts a row of the outbox for each hook that asks for approvals. Its partition is that of the
 --   hook and the cause, as with escalations.
 -- Params: Parallel arrays: :run_id uuid[], :step_no integer[], :deadline_at bigint[] (ms since 1970).
 -- Plan: run, hook by key.
+with asked as materialized (
+  select r.id as run_id, u.step_no, r.namespace_id, r.partition, h.name as hook,
+    concat_ws('/', r.workflow, u.step_no) as cause, to_timestamp(u.deadline_at / 1e3::float8) as deadline_at
+  from unnest(:run_id::uuid[], :step_no::integer[], :deadline_at::bigint[]) as u (run_id, step_no, deadline_at)
+  cross join lateral (select * from drover.run where run.id = u.run_id limit 1) as r
+  join drover.hook as h on h.namespace_id = r.namespace_id and :outbox_kind.approval-requested = any (h.events)
+)
 insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, cause, deadline_at)
-select :outbox_kind.approval-requested, r.id, u.step_no, r.namespace_id,
-  (r.partition - r.partition % 256 + (hashtext(concat_ws('/', h.name, c.cause)) & 255))::smallint,
-  h.name, c.cause, to_timestamp(u.deadline_at / 1e3::float8)
-from unnest(:run_id::uuid[], :step_no::integer[], :deadline_at::bigint[]) as u (run_id, step_no, deadline_at)
-cross join lateral (select * from drover.run where run.id = u.run_id limit 1) as r
-join drover.hook as h on h.namespace_id = r.namespace_id and :outbox_kind.approval-requested = any (h.events)
-cross join lateral (select concat_ws('/', r.workflow, u.step_no) as cause) as c
-order by r.id, u.step_no;
+select :outbox_kind.approval-requested, a.run_id, a.step_no, a.namespace_id,
+  (a.partition - a.partition % 256 + (hashtext(concat_ws('/', a.hook, a.cause)) & 255))::smallint, a.hook, a.cause,
+  a.deadline_at
+from asked as a
+order by a.run_id, a.step_no;
 
 -- name: claim_escalation
 -- Purpose: Notes that a person looks after an open escalation.
@@ -108,7 +115,7 @@ order by r.id, u.step_no;
 -- Plan: escalation by key.
 -- Result: changed: this person did not have it before. No row: it is closed, or another person has it.
 with held as (
-  select e.run_id, e.n, e.claimed_by
+  select e.run_id, e.n, e.claimed_by, now() as now
   from drover.escalation as e
   where e.run_id = :run_id::uuid and e.n = :n::integer and e.closed_by is null
     and (e.claimed_by is null or e.claimed_by = :by::text or :anyway::boolean)
@@ -116,7 +123,7 @@ with held as (
 )
 update drover.escalation as e
 set claimed_by = :by::text,
-  claimed_at = case when h.claimed_by = :by::text then e.claimed_at else now() end
+  claimed_at = case when h.claimed_by = :by::text then e.claimed_at else h.now end
 from held as h
 where e.run_id = h.run_id and e.n = h.n
 returning h.claimed_by is distinct from :by::text as changed;

@@ -43,9 +43,10 @@ returning id;
 -- name: inherit_said_circuits
 -- Purpose: Copies what an operator has set of the circuits of a lane to lanes of classes that are new. A
 --   setting holds for the lanes of all classes.
--- Params: :lanes integer[] (new lanes).
-insert into drover.circuit (lane, agent_id, forced, forced_by, forced_why, forced_at)
-select v.lane, c.agent_id, c.forced, c.forced_by, c.forced_why, c.forced_at
+-- Params: :lanes integer[] (new lanes), :version bigint (of the new circuits), :changed_at bigint (ms since
+--   1970).
+insert into drover.circuit (lane, agent_id, version, changed_at, forced, forced_by, forced_why, forced_at)
+select v.lane, c.agent_id, :version::bigint, to_timestamp(:changed_at::bigint / 1e3::float8), c.forced, c.forced_by, c.forced_why, c.forced_at
 from drover.version_lane as v
 join drover.circuit as c on c.lane = v.base and c.forced is not null
 where v.lane = any (:lanes::integer[])
@@ -65,10 +66,13 @@ with pinned as (
   set class = excluded.class, pinned_at = excluded.pinned_at
   where p.class <> excluded.class
   returning p.class
+),
+noted as (
+  insert into drover.pin_move (namespace_id, workflow)
+  values (:namespace_id::integer, :workflow::text)
+  returning id
 )
-insert into drover.pin_move (namespace_id, workflow)
-values (:namespace_id::integer, :workflow::text)
-returning id, exists (select from pinned) as changed;
+select n.id, exists (select from pinned) as changed from noted as n;
 
 -- name: unpin_version
 -- Purpose: Removes a pin, and notes that ready rows are to be moved. The note is made also without a pin: a
@@ -80,10 +84,13 @@ with unpinned as (
   where namespace_id = :namespace_id::integer and queue = :queue::text and workflow = :workflow::text
     and version = :version::integer
   returning class
+),
+noted as (
+  insert into drover.pin_move (namespace_id, workflow)
+  values (:namespace_id::integer, :workflow::text)
+  returning id
 )
-insert into drover.pin_move (namespace_id, workflow)
-values (:namespace_id::integer, :workflow::text)
-returning id, exists (select from unpinned) as changed;
+select n.id, exists (select from unpinned) as changed from noted as n;
 
 -- name: place_ready
 -- Purpose: Moves the ready rows of these runs into the lanes that pins want. Rows of a paused workflow are

@@ -43,7 +43,8 @@ where l.namespace_id = :namespace_id::integer and (:queue::text = '' or l.queue 
 -- Params: :table text (name).
 select distinct l.virtualtransaction as transaction
 from pg_locks as l
-where l.locktype = 'relation' and l.relation = format('drover.%I', :table::text)::regclass and l.granted
+where l.locktype = 'relation' and l.granted
+  and l.relation = case when :table::text = 'lane' then 'drover.lane'::regclass else 'drover.ready'::regclass end
   and l.mode in ('RowShareLock', 'RowExclusiveLock') and l.pid <> pg_backend_pid()
   and l.database = (select d.oid from pg_database as d where d.datname = current_database());
 
@@ -158,10 +159,13 @@ with paused as (
   values (:namespace_id::integer, :name::text, :reason::text)
   on conflict (namespace_id, name) do nothing
   returning name
+),
+noted as (
+  insert into drover.pin_move (namespace_id, workflow)
+  values (:namespace_id::integer, :name::text)
+  returning id
 )
-insert into drover.pin_move (namespace_id, workflow)
-values (:namespace_id::integer, :name::text)
-returning id, exists (select from paused) as changed;
+select n.id, exists (select from paused) as changed from noted as n;
 
 -- name: workflow_pause
 -- Purpose: Reads the pause of a workflow.
@@ -179,10 +183,13 @@ where p.namespace_id = :namespace_id::integer and p.name = :name::text;
 with resumed as (
   delete from drover.paused_workflow where namespace_id = :namespace_id::integer and name = :name::text
   returning name
+),
+noted as (
+  insert into drover.pin_move (namespace_id, workflow)
+  values (:namespace_id::integer, :name::text)
+  returning id
 )
-insert into drover.pin_move (namespace_id, workflow)
-values (:namespace_id::integer, :name::text)
-returning id, exists (select from resumed) as changed;
+select n.id, exists (select from resumed) as changed from noted as n;
 
 -- name: definitions_of_workflow
 -- Purpose: Reads a page of the definitions that name a workflow, also those of runs with an inline

@@ -1,26 +1,33 @@
 -- Runs: their idempotency keys, their start and their end.
 
 -- name: reserve_keys
--- Purpose: Reserves idempotency keys for runs that begin. A key that has expired is free again once its run
---   has ended.
+-- Purpose: Reserves idempotency keys for runs that begin.
 -- Params: Parallel arrays: :namespace_id integer[], :key text[], :run_id uuid[], :digest text[] (SHA-256 of
 --   the request, hex), :keep bigint[] (ms until the key expires).
 -- Locks: Keys in key order; waits for another transaction that reserves the same key.
--- Plan: run_page by key.
--- Result: The keys that this transaction has reserved. A missing key belongs to another run (key_holders).
--- Note: With `not exists` the planner would read all of run_page for each call that repeats a key.
-insert into drover.idempotency as i (namespace_id, key, run_id, digest, expires_at)
+-- Result: The keys that this transaction has reserved. A missing key belongs to another run (key_holders), or
+--   may be freed (free_keys).
+insert into drover.idempotency (namespace_id, key, run_id, digest, expires_at)
 select u.namespace_id, u.key, u.run_id, decode(u.digest, 'hex'),
   now() + u.keep_ms * interval '1 millisecond'
 from unnest(:namespace_id::integer[], :key::text[], :run_id::uuid[], :digest::text[], :keep::bigint[])
   as u (namespace_id, key, run_id, digest, keep_ms)
 order by u.namespace_id, u.key
-on conflict (namespace_id, key) do update
-  set run_id = excluded.run_id, digest = excluded.digest, expires_at = excluded.expires_at
-  where i.expires_at < now()
-    and (select p.ended_at is null from drover.run_page as p where p.run_id = i.run_id and p.no = 0)
-      is not true
+on conflict (namespace_id, key) do nothing
 returning namespace_id, key;
+
+-- name: free_keys
+-- Purpose: Frees keys that have expired and whose runs have ended.
+-- Params: Parallel arrays: :namespace_id integer[], :key text[].
+-- Locks: Keys; waits for another transaction that frees the same key.
+-- Plan: idempotency, run_page by key.
+-- Note: With `not exists` the planner would read all of run_page, and without `is true` all keys that have
+--   expired.
+delete from drover.idempotency as i
+using unnest(:namespace_id::integer[], :key::text[]) as u (namespace_id, key)
+where i.namespace_id = u.namespace_id and i.key = u.key and (i.expires_at < now()) is true
+  and (select p.ended_at is null from drover.run_page as p where p.run_id = i.run_id and p.no = 0)
+    is not true;
 
 -- name: key_holders
 -- Purpose: Reads the runs that have reserved these keys.
@@ -48,49 +55,48 @@ where i.namespace_id = u.namespace_id and i.key = u.key and i.run_id = u.run_id;
 --   smallint[] (code), :parent_id uuid[], :parent_step text[] (its id), :parent_step_key integer[],
 --   :parent_fence integer[], :parent_until bigint[] (ms since 1970), :traceparent text[], :tracestate
 --   text[]. null: the run has no such thing.
-with begun as (
-  insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
-    input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
-    concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
-    parent_until, traceparent, tracestate)
-  select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
-    u.labels::jsonb, u.input_type, u.input_json, u.input_data,
-    to_timestamp(u.created_at / 1e3::float8), u.notify_hook, u.notify_url, u.concurrency_key,
-    u.concurrency_limit, u.concurrency_policy, u.parent_id, u.parent_step,
-    u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1e3::float8), u.traceparent,
-    u.tracestate
-  from (
-    select unnest(:id::uuid[]) as id, unnest(:namespace_id::integer[]) as namespace_id,
-      unnest(:partition::smallint[]) as partition, unnest(:definition_id::bigint[]) as definition_id,
-      unnest(:workflow::text[]) as workflow, unnest(:version::integer[]) as version,
-        unnest(:key::text[]) as key,
-      unnest(:priority::smallint[]) as priority, unnest(:labels::text[]) as labels,
-      unnest(:input_type::text[]) as input_type, unnest(:input_json::text[]) as input_json,
-      unnest(:input_data::bytea[]) as input_data, unnest(:created_at::bigint[]) as created_at,
-      unnest(:notify_hook::text[]) as notify_hook, unnest(:notify_url::text[]) as notify_url,
-      unnest(:concurrency_key::text[]) as concurrency_key,
-        unnest(:concurrency_limit::integer[]) as concurrency_limit,
-      unnest(:concurrency_policy::smallint[]) as concurrency_policy, unnest(:parent_id::uuid[]) as parent_id,
-      unnest(:parent_step::text[]) as parent_step, unnest(:parent_step_key::integer[]) as parent_step_key,
-      unnest(:parent_fence::integer[]) as parent_fence, unnest(:parent_until::bigint[]) as parent_until,
-      unnest(:traceparent::text[]) as traceparent, unnest(:tracestate::text[]) as tracestate
-  ) as u
-  returning id, namespace_id, workflow, created_at, labels
-),
-counted as (
+-- Note: no insert reads what another one returns: Citus would send that to every node.
+with counted as (
   insert into drover.run_count_delta (at, namespace_id, runs, event, workflow, took)
-  select b.minute, b.namespace_id, count(*), -1, b.workflow, '{}'
-  from (
-    select date_bin('1 minute', x.created_at, timestamptz 'epoch') as minute, x.namespace_id, x.workflow
-    from begun as x
-  ) as b
-  group by b.minute, b.namespace_id, b.workflow
+  select date_bin('1 minute', to_timestamp(u.created_at / 1e3::float8), timestamptz 'epoch'), u.namespace_id,
+    count(*), -1, u.workflow, '{}'
+  from unnest(:created_at::bigint[], :namespace_id::integer[], :workflow::text[])
+    as u (created_at, namespace_id, workflow)
+  group by 1, u.namespace_id, u.workflow
+),
+marked as (
+  insert into drover.run_mark (namespace_id, mark, run_id)
+  select u.namespace_id, l.key || '=' || l.value, u.id
+  from unnest(:namespace_id::integer[], :id::uuid[], :labels::text[]) as u (namespace_id, id, labels)
+  cross join lateral jsonb_each_text(u.labels::jsonb) as l
+  where u.labels <> '{}'
 )
-insert into drover.run_mark (namespace_id, mark, run_id)
-select b.namespace_id, l.key || '=' || l.value, b.id
-from begun as b
-cross join lateral jsonb_each_text(b.labels) as l
-where b.labels <> '{}';
+insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
+  input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
+  concurrency_limit, concurrency_policy, parent_id, parent_step, parent_step_key, parent_fence,
+  parent_until, traceparent, tracestate)
+select u.id, u.namespace_id, u.partition, u.definition_id, u.workflow, u.version, u.key, u.priority,
+  u.labels::jsonb, u.input_type, u.input_json, u.input_data,
+  to_timestamp(u.created_at / 1e3::float8), u.notify_hook, u.notify_url, u.concurrency_key,
+  u.concurrency_limit, u.concurrency_policy, u.parent_id, u.parent_step,
+  u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1e3::float8), u.traceparent,
+  u.tracestate
+from (
+  select unnest(:id::uuid[]) as id, unnest(:namespace_id::integer[]) as namespace_id,
+    unnest(:partition::smallint[]) as partition, unnest(:definition_id::bigint[]) as definition_id,
+    unnest(:workflow::text[]) as workflow, unnest(:version::integer[]) as version,
+      unnest(:key::text[]) as key,
+    unnest(:priority::smallint[]) as priority, unnest(:labels::text[]) as labels,
+    unnest(:input_type::text[]) as input_type, unnest(:input_json::text[]) as input_json,
+    unnest(:input_data::bytea[]) as input_data, unnest(:created_at::bigint[]) as created_at,
+    unnest(:notify_hook::text[]) as notify_hook, unnest(:notify_url::text[]) as notify_url,
+    unnest(:concurrency_key::text[]) as concurrency_key,
+      unnest(:concurrency_limit::integer[]) as concurrency_limit,
+    unnest(:concurrency_policy::smallint[]) as concurrency_policy, unnest(:parent_id::uuid[]) as parent_id,
+    unnest(:parent_step::text[]) as parent_step, unnest(:parent_step_key::integer[]) as parent_step_key,
+    unnest(:parent_fence::integer[]) as parent_fence, unnest(:parent_until::bigint[]) as parent_until,
+    unnest(:traceparent::text[]) as traceparent, unnest(:tracestate::text[]) as tracestate
+) as u;
 
 -- name: insert_reruns
 -- Purpose: Stores which runs repeat another run.
@@ -124,37 +130,45 @@ on conflict do nothing;
 -- Params: Parallel arrays: :run_id uuid[], :state smallint[] (code). :bucket_log float8 (the logarithm of the
 --   growth of a bucket; see took-buckets.ts).
 -- Plan: run, hook by key, trigger_by_workflow.
-with changed as (
-  select r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url, r.workflow, u.state, r.created_at
-  from unnest(:run_id::uuid[], :state::smallint[]) as u (run_id, state)
-  join drover.run as r on r.id = u.run_id
-),
-marked as (
+-- Note: no insert reads what another one returns: Citus would send that to every node. Without the
+--   operations on columns of run (+ 0, coalesce) the planner may begin with the triggers, and read all
+--   runs of a workflow.
+with marked as (
   insert into drover.run_mark (namespace_id, mark, run_id)
-  select c.namespace_id, m.mark, c.id
-  from changed as c
-  cross join lateral (values (c.state::text), (c.state || ' ' || c.workflow)) as m (mark)
-  where c.state <> :run_state.COMPLETED
+  select r.namespace_id, m.mark, r.id
+  from unnest(:run_id::uuid[], :state::smallint[]) as u (run_id, state)
+  cross join lateral (
+    select x.namespace_id, x.workflow, x.id from drover.run as x where x.id = u.run_id limit 1
+  ) as r
+  cross join lateral (values (u.state::text), (u.state::text || ' ' || r.workflow)) as m (mark)
+  where u.state <> :run_state.COMPLETED
   on conflict do nothing
 ),
 counted as (
   insert into drover.run_count_delta (at, namespace_id, runs, event, workflow, took)
-  select now(), c.namespace_id, count(*), c.state, c.workflow,
-    array_agg(floor(ln(greatest(1, extract(epoch from now() - c.created_at) * 1e3::float8)) / :bucket_log::float8)
+  select max(r.now), r.namespace_id, count(*), r.state, r.workflow,
+    array_agg(floor(ln(greatest(1, extract(epoch from r.now - r.created_at) * 1e3::float8)) / :bucket_log::float8)
       ::smallint)
-  from changed as c
-  group by c.namespace_id, c.state, c.workflow
+  from (
+    select x.namespace_id, x.workflow, x.created_at, u.state, drover.transaction_time(x.id) as now
+    from unnest(:run_id::uuid[], :state::smallint[]) as u (run_id, state)
+    join drover.run as x on x.id = u.run_id
+    offset 0
+  ) as r
+  group by r.namespace_id, r.state, r.workflow
 ),
 waited as (
   insert into drover.trigger_end (partition, namespace_id, trigger, run_id)
-  select c.partition, c.namespace_id, t.name, c.id
-  from changed as c
-  join drover.trigger as t on t.namespace_id = c.namespace_id and t.workflow = c.workflow
-    and (cardinality(t.states) = 0 or c.state = any (t.states))
+  select r.partition, r.namespace_id, t.name, r.id
+  from unnest(:run_id::uuid[], :state::smallint[]) as u (run_id, state)
+  join drover.run as r on r.id = u.run_id
+  join drover.trigger as t on t.namespace_id = r.namespace_id + 0 and t.workflow = r.workflow
+    and (cardinality(t.states) = 0 or coalesce(u.state, r.partition) = any (t.states))
 )
 insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, url, cause)
-select :outbox_kind.run-ended, c.id, 0, c.namespace_id, c.partition, h.name,
-  case when h.name = c.notify_hook then c.notify_url end, c.id::text
-from changed as c
-join drover.hook as h on h.namespace_id = c.namespace_id and (h.name = c.notify_hook
+select :outbox_kind.run-ended, r.id, 0, r.namespace_id, r.partition, h.name,
+  case when h.name = r.notify_hook then r.notify_url end, r.id::text
+from unnest(:run_id::uuid[]) as u (run_id)
+join drover.run as r on r.id = u.run_id
+join drover.hook as h on h.namespace_id = r.namespace_id + 0 and (h.name = r.notify_hook
   or :outbox_kind.run-ended = any (h.events));

@@ -175,7 +175,7 @@ from unnest(:schedule_id::uuid[], :series::integer[], :nominal_time::bigint[], :
   as u (schedule_id, series, nominal_time, at, cause, outcome, run_id, message, missed_count, missed_until,
     node, epoch)
 on conflict (schedule_id, series, nominal_time) do update
-  set at = excluded.at, handled_at = now(), cause = excluded.cause, outcome = excluded.outcome,
+  set at = excluded.at, handled_at = excluded.handled_at, cause = excluded.cause, outcome = excluded.outcome,
     run_id = excluded.run_id, message = excluded.message,
     missed_count = excluded.missed_count, missed_until = excluded.missed_until,
     node = excluded.node, epoch = excluded.epoch

@@ -8,16 +8,23 @@
 --   (null if only the digest is stored), :secret_digest text (SHA-256, hex).
 -- Plan: trigger by key.
 -- Result: No row: the trigger needs a secret and has none; nothing is stored.
-insert into drover.trigger as t (namespace_id, name, auth, workflow, states, body, secret, secret_digest)
+with put as materialized (
+  select
+    case when :secret_digest::text is not null then :secret::text when o.auth = :auth::text then o.secret end as secret,
+    coalesce(:secret_digest::text, case when o.auth = :auth::text then o.secret_digest end) as secret_digest,
+    now() as at
+  from (select 1) as one
+  left join drover.trigger as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
+  where :auth::text is null or :secret_digest::text is not null or o.auth = :auth::text
+)
+insert into drover.trigger as t (namespace_id, name, auth, workflow, states, body, secret, secret_digest,
+  created_at, changed_at)
 select :namespace_id::integer, :name::text, :auth::text, :workflow::text, :states::smallint[], :body::text,
-  case when :secret_digest::text is not null then :secret::text when o.auth = :auth::text then o.secret end,
-  coalesce(:secret_digest::text, case when o.auth = :auth::text then o.secret_digest end)
-from (select 1) as one
-left join drover.trigger as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
-where :auth::text is null or :secret_digest::text is not null or o.auth = :auth::text
+  p.secret, p.secret_digest, p.at, p.at
+from put as p
 on conflict (namespace_id, name) do update
 set auth = excluded.auth, workflow = excluded.workflow, states = excluded.states, body = excluded.body,
-  secret = excluded.secret, secret_digest = excluded.secret_digest, changed_at = now()
+  secret = excluded.secret, secret_digest = excluded.secret_digest, changed_at = excluded.changed_at
 returning xmax = 0 as created;
 
 -- name: find_trigger
@@ -39,17 +46,19 @@ where t.namespace_id = :namespace_id::integer
 order by t.name collate "C";
 
 -- name: delete_trigger
--- Purpose: Deletes a trigger with its refusals.
+-- Purpose: Deletes a trigger.
 -- Params: :namespace_id integer, :name text.
 -- Plan: trigger by key.
 -- Result: No row: there is none.
-with gone as (
-  delete from drover.trigger_refusal as r where r.namespace_id = :namespace_id::integer
-    and r.trigger = :name::text
-)
 delete from drover.trigger as t
 where t.namespace_id = :namespace_id::integer and t.name = :name::text
 returning t.name;
+
+-- name: delete_refusals
+-- Purpose: Deletes the refusals of a trigger.
+-- Params: :namespace_id integer, :name text.
+delete from drover.trigger_refusal as r
+where r.namespace_id = :namespace_id::integer and r.trigger = :name::text;
 
 -- name: insert_triggered
 -- Purpose: Stores which runs were started by the end of another run.
@@ -67,16 +76,20 @@ from unnest(:run_id::uuid[], :trigger::text[], :of_run::uuid[], :depth::smallint
 --   :run_id uuid[] (that ended; null: a call over HTTP), :count bigint[].
 -- Locks: Rows in key order; waits for other servers.
 -- Plan: trigger by key.
+with known as materialized (
+  select u.*
+  from unnest(:namespace_id::integer[], :trigger::text[], :reason::text[], :message::text[], :run_id::uuid[],
+    :count::bigint[])
+    as u (namespace_id, trigger, reason, message, run_id, count)
+  join drover.trigger as t on t.namespace_id = u.namespace_id and t.name = u.trigger
+)
 insert into drover.trigger_refusal as r (namespace_id, trigger, digest, reason, message, run_id, count)
-select u.namespace_id, u.trigger, sha256(convert_to(concat_ws(' ', u.reason, u.message), 'UTF8')),
-  u.reason, u.message, u.run_id, u.count
-from unnest(:namespace_id::integer[], :trigger::text[], :reason::text[], :message::text[], :run_id::uuid[],
-  :count::bigint[])
-  as u (namespace_id, trigger, reason, message, run_id, count)
-join drover.trigger as t on t.namespace_id = u.namespace_id and t.name = u.trigger
+select k.namespace_id, k.trigger, sha256(convert_to(concat_ws(' ', k.reason, k.message), 'UTF8')),
+  k.reason, k.message, k.run_id, k.count
+from known as k
 order by 1, 2, 3
 on conflict (namespace_id, trigger, digest) do update
-set count = r.count + excluded.count, run_id = excluded.run_id, last_at = now();
+set count = r.count + excluded.count, run_id = excluded.run_id, last_at = excluded.last_at;
 
 -- name: trim_refusals
 -- Purpose: Deletes all refusals of these triggers but the newest :refusals_max of each.

@@ -461,8 +461,9 @@ export const HeartbeatResponseSchema: GenMessage<HeartbeatResponse> = /*@__PURE_
  */
 export type HeartbeatAnswer = Message<"drover.v1.HeartbeatAnswer"> & {
   /**
-   * The answer; always set. An agent that receives an answer that it does not know continues its
-   * work, and its lease is not renewed.
+   * The answer. Not set: the part of the store that has the task does not answer, so the lease is
+   * as it was; continue the work, and list the task again. The same holds for an answer that the
+   * agent does not know. A task whose lease runs out is stopped, as if no heartbeat were answered.
    *
    * @generated from oneof drover.v1.HeartbeatAnswer.answer
    */

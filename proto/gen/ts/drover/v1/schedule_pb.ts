@@ -115,7 +115,8 @@ export type ScheduleSpec = Message<"drover.v1.ScheduleSpec"> & {
 
   /**
    * Concurrency key of each run, shared with runs from other sources. Only with the overlap policy
-   * ALLOW_ALL: the other policies use the concurrency key themselves.
+   * ALLOW_ALL: the other policies use the concurrency key themselves. In a store of several shards
+   * its key is `schedule/NAME`, which other runs may share.
    *
    * @generated from field: drover.v1.Concurrency concurrency = 10;
    */

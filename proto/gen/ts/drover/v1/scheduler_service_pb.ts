@@ -2797,7 +2797,9 @@ export const SchedulerService: GenService<{
    * Each run has an answer of its own, as Schedule would give it: if one run is refused, its answer
    * says why, and the others start. An error of the call means that none of them started, unless
    * the code does not say whether the call took effect: then repeat the whole call. Idempotent by
-   * the key of each run. Errors of one run: those of Schedule.
+   * the key of each run. Errors of one run: those of Schedule. In a store of several shards, runs
+   * whose shard does not answer have STORE_UNAVAILABLE or OVERLOADED while others start: repeat
+   * these runs.
    *
    * @generated from rpc drover.v1.SchedulerService.ScheduleBatch
    */

@@ -198,7 +198,8 @@ public final class Client extends RunCommands implements AutoCloseable {
   }
 
   /**
-   * Starts runs in one call.
+   * Starts runs in one call. A run that was refused with the code UNAVAILABLE may have started:
+   * start it again under its key.
    *
    * @param runs up to 500
    * @return a result for each, in the same order

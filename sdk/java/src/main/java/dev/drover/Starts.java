@@ -8,16 +8,26 @@ import dev.drover.v1.ScheduleResult;
 import dev.drover.v1.SchedulerServiceGrpc.SchedulerServiceBlockingStub;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 
 /** Starts runs: those of concurrent calls share a request. */
 final class Starts implements Gatherer.Sort<Starts.Starting> {
   /** Of one request. */
   private static final int ITEMS_MAX = 100;
+
+  /**
+   * After this time a start that is sent alone counts as a call under way no more. It may be
+   * repeated for long, as its shard does not answer, and would keep back the starts of others.
+   */
+  private static final Duration YIELDS_AFTER = Duration.ofSeconds(1);
 
   /** A run on its way. */
   record Starting(ScheduleRequest request, CompletableFuture<Started> started) {}
@@ -56,7 +66,9 @@ final class Starts implements Gatherer.Sort<Starts.Starting> {
 
   private Gatherer.Sent<Starting> call(List<Starting> batch) {
     if (batch.size() == 1) {
-      alone(batch.get(0));
+      Starting one = batch.get(0);
+      calls.execute(() -> alone(one));
+      awaitAtMost(one.started, YIELDS_AFTER);
       return Gatherer.Sent.done();
     }
     ScheduleBatchRequest.Builder request = ScheduleBatchRequest.newBuilder();
@@ -86,6 +98,19 @@ final class Starts implements Gatherer.Sort<Starts.Starting> {
       }
     }
     return Gatherer.Sent.done();
+  }
+
+  private static void awaitAtMost(CompletableFuture<?> done, Duration time) {
+    CompletableFuture<?> ended = done.handle((started, failed) -> null);
+    try {
+      ended.get(time.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException late) {
+      // It goes on, and its result reaches whoever has started it.
+    } catch (InterruptedException interrupted) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException impossible) {
+      throw new IllegalStateException(impossible);
+    }
   }
 
   private void alone(Starting one) {

@@ -37,6 +37,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Semaphore;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -56,6 +57,8 @@ class ClientTest {
     final List<BulkActionRequest> bulks = new ArrayList<>();
     final List<com.google.rpc.Status> refusals = new ArrayList<>();
     final CountDownLatch holding = new CountDownLatch(1);
+    /** A permit for each call of schedule that has come. */
+    final Semaphore seen = new Semaphore(0);
     boolean isHolding;
     Codec codec = PayloadFormat.PLAIN;
 
@@ -82,6 +85,7 @@ class ClientTest {
       synchronized (this) {
         schedules.add(request);
       }
+      seen.release();
       hold();
       if (!refuses(observer)) {
         observer.onNext(ScheduleResponse.newBuilder()
@@ -241,6 +245,21 @@ class ClientTest {
       assertEquals(Status.Code.UNAVAILABLE, error.code());
     }
     assertTrue(scheduler.signals.size() > 1);
+  }
+
+  @Test
+  void startsThatAreNotAnsweredKeepBackNoOtherForLongerThanASecond() throws Exception {
+    scheduler.isHolding = true;
+    List<CompletableFuture<Started>> started = new ArrayList<>();
+    for (int at = 0; at < 5; at++) {
+      started.add(client.scheduleAsync(NewRun.of("trip", null).key("k" + at)));
+      scheduler.seen.acquire();
+    }
+    scheduler.holding.countDown();
+    for (int at = 0; at < 5; at++) {
+      assertEquals("run-k" + at, started.get(at).join().id().value());
+    }
+    assertEquals(List.of(), scheduler.batches);
   }
 
   @Test
