@@ -4,9 +4,10 @@
 // connects to the node that owns the schema, where locks, transaction numbers and notifications are
 // those of one database, as on plain PostgreSQL. A move must be made here and not by Citus alone:
 // each node counts a sequence in a range of its own, and numbers must go on growing.
-import { Client, type ClientBase, escapeIdentifier } from "pg";
+import { type ClientBase, escapeIdentifier } from "pg";
 import { DATABASE_SCHEMA, shardOfSchema, shardSchema, sharedSchema } from "./database-schema.ts";
 import { migrate } from "./migrate.ts";
+import { withConnection } from "./one-connection.ts";
 import { ownerOf, urlOn } from "./shard-address.ts";
 import { shardSchemas } from "./shard-schemas.ts";
 
@@ -306,14 +307,6 @@ function continueSequences(url: string, values: readonly SequenceValue[]): Promi
   });
 }
 
-async function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url, application_name: "drover distribute" });
-  // The statement under way fails; an error event without a listener would end the process.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  return withConnection({ connectionString: url, application_name: "drover distribute" }, work);
 }

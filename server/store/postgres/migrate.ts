@@ -21,11 +21,12 @@
  * Refused, with nothing changed: a file that was changed or renamed after it was applied, a gap in
  * the numbers, a schema for newer programs only, and a database of the first design.
  */
-import { Client, type ClientBase, escapeIdentifier } from "pg";
+import { type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
 import { DATABASE_SCHEMA, isShared, shardOfSchema, shardSchema } from "./database-schema.ts";
 import { type Migration, readMigrations } from "./migration-files.ts";
+import { withConnection } from "./one-connection.ts";
 import { makeShardSchemas, shardSchemas } from "./shard-schemas.ts";
 import { inSchema } from "./sql.ts";
 import { aboutOf, commandsOf } from "./sql-commands.ts";
@@ -200,15 +201,7 @@ async function withClient<T>(
   work: (client: ClientBase) => Promise<T>,
 ): Promise<T> {
   if (typeof target !== "string") return work(target);
-  const client = new Client({ connectionString: target, application_name: "drover migrate" });
-  // The statement under way fails; an error event without a listener would end the process.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+  return withConnection({ connectionString: target, application_name: "drover migrate" }, work);
 }
 
 /** `applied: false`: another session holds what the file has to lock. */

@@ -1,9 +1,10 @@
 // Where the connections of a shard lead. On plain PostgreSQL that is one URL for all shards. On
 // Citus a shard is on the node that owns its schema, and may move: each new connection is checked,
 // and one that leads to another node fails and tells where the next one has to go.
-import { Client, type ClientBase, escapeIdentifier } from "pg";
+import { type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
 import { DATABASE_SCHEMA } from "./database-schema.ts";
+import { withConnection } from "./one-connection.ts";
 import { shardSchemas } from "./shard-schemas.ts";
 
 export interface ShardAddress {
@@ -120,19 +121,8 @@ function movingAddress(given: string, schema: string, first: Owner): ShardAddres
   });
 }
 
-async function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
-  const client = new Client({
-    connectionString: url,
-    connectionTimeoutMillis: CONNECT_MS_MAX,
-    query_timeout: CONNECT_MS_MAX,
-    application_name: "drover shards",
-  });
-  // The statement under way fails; an error event without a listener would end the process.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+function connected<T>(url: string, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  const limits = { connectionTimeoutMillis: CONNECT_MS_MAX, query_timeout: CONNECT_MS_MAX };
+  const application_name = "drover shards";
+  return withConnection({ connectionString: url, application_name, ...limits }, work);
 }
