@@ -55,17 +55,21 @@ export function createRunLookup(
       const partition = partitionOf(namespace.region, record.runId);
       return { namespace, record, ref: { runId: record.runId, partition } };
     },
-    async detail({ namespace, ref }: FoundRun, wanted: DetailWanted): Promise<RunDetail> {
-      const found = await store.reads.runDetail(ref.runId, wanted);
-      return found ?? notFound(`The run "${ref.runId}" has been removed`, namespace, ref.runId);
+    async detail(run: FoundRun, wanted: DetailWanted): Promise<RunDetail> {
+      return (await store.reads.runDetail(run.ref.runId, wanted)) ?? runRemoved(run);
     },
-    async record({ namespace, ref }: FoundRun): Promise<RunRecord> {
-      const found = await store.reads.findRun(namespace.id, { runId: ref.runId });
-      return found ?? notFound(`The run "${ref.runId}" has been removed`, namespace, ref.runId);
+    async record(run: FoundRun): Promise<RunRecord> {
+      const { namespace, ref } = run;
+      return (await store.reads.findRun(namespace.id, ref)) ?? runRemoved(run);
     },
     definition: ({ definitionId }) => store.definition(definitionId),
     plan: async ({ definitionId }) => planOf(await store.definition(definitionId)),
   });
+}
+
+/** A run that was found, and has been deleted since. */
+export function runRemoved({ namespace, ref: { runId } }: FoundRun): never {
+  notFound(`The run "${runId}" has been removed`, namespace, runId);
 }
 
 function notFound(what: string, namespace: Namespace, name: string): never {

@@ -21,7 +21,7 @@ import type { Handlers } from "../calls/mount.ts";
 import type { Namespaces } from "../calls/namespace-names.ts";
 import { payloadFrom } from "../calls/payload.ts";
 import type { RequestCheck } from "../calls/request-check.ts";
-import type { RunLookup } from "../run/run-lookup.ts";
+import { type RunLookup, runRemoved } from "../run/run-lookup.ts";
 import { askedMessage, refusalMessage, triggerMessage } from "./convert-trigger.ts";
 import { type SoundTrigger, triggerOfMessage, triggerOfText } from "./trigger-definition.ts";
 
@@ -181,10 +181,12 @@ async function factsFrom(
     const call = { headers: Object.fromEntries(named), query: { ...query } };
     return { kind: "call", body: JSON.parse(json), ...call };
   }
-  const { record } = await runs.find(namespace, run);
-  const { runId, namespaceId, definitionId, state, reason } = record;
-  if (isEndKind(state) && reason !== null)
-    return await triggers.factsOfEnd({ runId, namespaceId, definitionId, state, reason });
+  const found = await runs.find(namespace, run);
+  const { runId, namespaceId, definitionId, state, reason } = found.record;
+  if (isEndKind(state) && reason !== null) {
+    const facts = await triggers.factsOfEnd({ runId, namespaceId, definitionId, state, reason });
+    return facts ?? runRemoved(found);
+  }
   throw new DroverError("RUN_STATE", `the run "${runId}" has not ended: it is ${state}`, {
     metadata: { run_id: runId, state },
   });

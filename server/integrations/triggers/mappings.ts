@@ -38,16 +38,19 @@ export interface EndedRun {
   readonly reason: Reason;
 }
 
-/** Throws if the run exists no more. */
+/**
+ * null: the run exists no more. It was erased since its end was read, or a fail-over has lost it;
+ * its row in `trigger_end` has gone with it.
+ */
 export async function factsOfEnd(
   { store, plans }: { readonly store: Pick<EngineStore, "facts">; readonly plans: Plans },
   { namespaceId, runId, definitionId, state, reason }: EndedRun,
-): Promise<TriggerFacts> {
+): Promise<TriggerFacts | null> {
   const { plan } = await plans.get(namespaceId, definitionId);
   const done = state === "COMPLETED";
   const steps = (done ? lastSteps(plan) : plan.steps).map(({ no }) => no);
   const facts = (await store.facts([{ runId, steps }])).get(runId);
-  if (!facts) throw new Error(`run ${runId} has ended and is not there`);
+  if (!facts) return null;
   const { id, workflow, version, labels, key, input } = facts.run;
   return {
     kind: "run-end",

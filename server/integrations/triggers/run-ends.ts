@@ -4,7 +4,7 @@
 // doing it twice, begins one run. A fail-over may lose either: no run begins after an end that was
 // read before it, and the row stays if its run does not exist.
 //
-//   row ─ scheduled, `when` is false, or the trigger was deleted ─→ deleted
+//   row ─ scheduled, `when` is false, the trigger was deleted, or the run was removed ─→ deleted
 //       ─ refused ─→ deleted, and listed with its reason
 //       ─ unknown outcome ─→ tried again, 5 s later
 import { createHash } from "node:crypto";
@@ -139,7 +139,9 @@ async function schedule(
   const compiled = options.compile(definition);
   if (!compiled.ok) throw new Error(`trigger ${trigger} was put and does not compile`);
   const ended = { ...row, namespaceId: namespace.id };
-  const mapped = compiled.mapping(await factsOfEnd(options, ended));
+  const facts = await factsOfEnd(options, ended);
+  if (facts === null) return NOTHING;
+  const mapped = compiled.mapping(facts);
   if (mapped.kind === "nothing") return NOTHING;
   if (mapped.kind === "failed")
     return { kind: "refused", reason: "MAPPING_FAILED", message: mapped.message };

@@ -7,8 +7,8 @@ import type { EndedRun } from "./mappings.ts";
 export interface TriggerWork {
   /** What the definition does, or everything that is wrong with it. */
   compile(definition: TriggerDefinition): CompiledTrigger;
-  /** What a trigger sees of a run that has ended. */
-  factsOfEnd(ended: EndedRun): Promise<TriggerFacts>;
+  /** What a trigger sees of a run that has ended. null: the run exists no more. */
+  factsOfEnd(ended: EndedRun): Promise<TriggerFacts | null>;
   /** Lists a refusal with its reason, within seconds. */
   refused(refused: Omit<Refused, "count">): void;
 }

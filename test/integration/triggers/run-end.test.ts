@@ -2,6 +2,7 @@
  * The end of a run sets off another one, exactly once: whichever server dies between the end and
  * what follows, and however often it is done again.
  */
+import { type Logger, pino } from "pino";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
 import type { Definition } from "../../../server/core/definition/definition.ts";
@@ -109,16 +110,20 @@ async function ended(of: { readonly name: string; readonly task: string }): Prom
   return runId;
 }
 
-function scanner(
-  over: { readonly schedule?: TestPlane["scheduler"]["schedule"]; readonly store?: Store } = {},
-) {
-  const { store = plane.store, schedule: asked = plane.scheduler.schedule } = over;
+interface Over {
+  readonly schedule?: TestPlane["scheduler"]["schedule"];
+  readonly store?: Store;
+  readonly log?: Logger;
+}
+
+function scanner(over: Over = {}) {
+  const { store = plane.store, schedule: asked = plane.scheduler.schedule, log = quietLog } = over;
   return createRunEnds({
     store,
     schedule: asked,
     compile: createMappings(),
     clock: systemClock,
-    log: quietLog,
+    log,
     plans: createPlans(plane.store, evaluatorOf),
     owned: () => EVERYWHERE,
   });
@@ -284,6 +289,26 @@ describe("what cannot be set off", () => {
     await plane.store.triggers.delete(plane.namespace.id, name);
     await scanner().scanOnce();
     expect([await runsOf(deploy.name), await waiting()]).toEqual([[], 0]);
+  });
+
+  test("for a run that was erased since its end was read is let be, without a warning", async () => {
+    const build = await workflow();
+    const deploy = await workflow();
+    await follow(build.name, deploy.name);
+    const runId = await ended(build);
+    const { store, namespace } = plane;
+    const erasing: Store = {
+      ...store,
+      async facts(asked) {
+        await store.namespaces.eraseRun(namespace.id, runId, null);
+        return await store.facts(asked);
+      },
+    };
+    const lines: string[] = [];
+    const log = pino({ level: "warn" }, { write: (line: string) => lines.push(line) });
+    expect(await scanner({ store: erasing, log }).scanOnce()).toBe(1);
+    expect([lines, await waiting(), await refusals()]).toEqual([[], 0, []]);
+    expect(await runsOf(deploy.name)).toEqual([]);
   });
 
   test("workflows that set each other off without an end stop at a depth, with a message", async () => {
