@@ -16,16 +16,27 @@ const PARTS = ["server", "cli", "proto", "sdk/typescript", "agents", "dev-postgr
 const MODULES = join(ROOT, "node_modules");
 const OURS = "@drover";
 
-/** Tables that each run writes, so that the migrations meet all locks and prepared plans. */
+/**
+ * Tables that each run writes, so that the migrations meet all locks and prepared plans, and one of
+ * those that all shards share.
+ */
 const TABLES = ["run", "run_page", "ready", "lease", "agent_session", "agent", "idempotency"];
+const SHARED = "workflow";
+/** New tables: one that each shard has for itself, and one that they share. */
+const NEW = "only_for_the_next";
+const NEW_SHARED = "shared_by_the_next";
 const EXPANSIONS = [
-  ...TABLES.map((table) => `alter table drover.${table} add column written_by text;`),
-  "create table drover.only_for_the_next (id integer primary key);",
+  ...[...TABLES, SHARED].map((table) => `alter table drover.${table} add column written_by text;`),
+  `create table drover.${NEW} (id integer primary key);`,
+  `create table drover.${NEW_SHARED} (id integer primary key);
+   insert into drover.${NEW_SHARED} values (1);`,
 ];
 const EXPANDED = 1 + EXPANSIONS.length;
-const CONTRACTION = "drop table drover.only_for_the_next;";
+const CONTRACTION = `drop table drover.${NEW};`;
 
 export interface NextVersion {
+  /** A table with one row, which all shards share. */
+  readonly newShared: string;
   /** Its command line. */
   readonly program: string;
   /** Adds a migration after which this version, and no older one, works. */
@@ -44,21 +55,28 @@ export function makeNextVersion(folder: string): NextVersion {
       `-- Oldest program: ${digits(oldest)}\n${sql}\n`,
     );
   for (const [index, sql] of EXPANSIONS.entries()) add(2 + index, "expand", 1, sql);
-  const runs = join(folder, "server/store/postgres/sql/runs.sql");
-  const before = readFileSync(runs, "utf8");
-  const after = before
-    .replace(
-      "parent_until, traceparent, tracestate)\n",
+  replaceIn(join(folder, "server/store/postgres/sql/runs.sql"), {
+    "parent_until, traceparent, tracestate)\n":
       "parent_until, traceparent, tracestate, written_by)\n",
-    )
-    .replace("  u.tracestate\nfrom", "  u.tracestate, 'next'\nfrom");
-  if (after.length !== before.length + ", written_by".length + ", 'next'".length)
-    throw new Error(`the statement that inserts runs in ${runs} has another form`);
-  writeFileSync(runs, after);
+    "  u.tracestate\nfrom": "  u.tracestate, 'next'\nfrom",
+  });
+  replaceIn(join(folder, "server/store/postgres/database-schema.ts"), {
+    '  "workflow",\n': `  "workflow",\n  "${NEW_SHARED}",\n`,
+  });
   return {
+    newShared: NEW_SHARED,
     program: join(folder, "cli/bin/drover.js"),
     contract: () => add(EXPANDED + 1, "contract", EXPANDED, CONTRACTION),
   };
+}
+
+function replaceIn(path: string, replacements: Readonly<Record<string, string>>): void {
+  let text = readFileSync(path, "utf8");
+  for (const [from, to] of Object.entries(replacements)) {
+    if (!text.includes(from)) throw new Error(`${path} does not contain ${JSON.stringify(from)}`);
+    text = text.replace(from, to);
+  }
+  writeFileSync(path, text);
 }
 
 function digits(number: number): string {

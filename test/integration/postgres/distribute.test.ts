@@ -38,6 +38,57 @@ test("a database without Citus is refused, and what to do is said", async () => 
   );
 });
 
+describe("of a cluster that its catalogs describe", () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase({ empty: true });
+  });
+  afterAll(() => database.drop());
+
+  /** One node, which is this database. It has what is read of Citus before anything is changed. */
+  async function describeCluster(version: string): Promise<string> {
+    const { hostname, port } = new URL(database.adminConnectionString);
+    const admin = new pg.Client({ connectionString: database.adminConnectionString });
+    await admin.connect();
+    await admin.query(
+      `set allow_system_table_mods = on;
+       delete from pg_extension where extname = 'citus';
+       insert into pg_extension
+       select 999999, 'citus', extowner, extnamespace, false, '${version}', null, null
+       from pg_extension where extname = 'plpgsql';
+       create or replace function citus_is_coordinator() returns boolean return true;
+       create table if not exists pg_dist_node as
+       select '${hostname}'::text as nodename, ${port || 5432} as nodeport, 0 as groupid,
+         'primary'::text as noderole, true as isactive;`,
+    );
+    await admin.end();
+    return database.adminConnectionString;
+  }
+  const schemas = async (url: string) => {
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const { rows } = await client.query("select from pg_namespace where nspname like 'drover%'");
+    await client.end();
+    return rows.length;
+  };
+  const storeOf = { folder: MIGRATIONS, schema: DATABASE_SCHEMA, shards: 2 };
+
+  test("a Citus that cannot move a schema is refused", async () => {
+    const url = await describeCluster("11.3-1");
+    await expect(distributeStore(url, storeOf)).rejects.toThrow(
+      /^The database \w+ has Citus 11\.3-1, which cannot move a schema: upgrade it to Citus 12\.1 /,
+    );
+  });
+
+  test("several shards are refused where a node prepares no transactions", async () => {
+    const url = await describeCluster("13.2-1");
+    await expect(distributeStore(url, storeOf)).rejects.toThrow(
+      /^On \S+:\d+ the setting max_prepared_transactions is 0, and a store of several shards needs /,
+    );
+    expect(await schemas(url)).toBe(0);
+  });
+});
+
 describe("on a Citus cluster", () => {
   let database: TestDatabase;
   let coordinator = "";
