@@ -148,7 +148,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
 /** Circuits are kept, and changed by their owners, in one shard; they hold in all of them. */
 function circuitsOf(
-  { options, patient, shards }: World,
+  { options, patient }: World,
   dispatch: DispatchParts,
   engines: Shards<Engine>,
   ownership: Ownership,
@@ -163,8 +163,11 @@ function circuitsOf(
   return circuitWatchOf(
     { ...patient, log: options.log },
     {
-      owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
-      shards: shards.all.length,
+      owner: () => ({
+        node: ownership.node(),
+        owned: ownership.owned(),
+        partitions: ownership.partitions(),
+      }),
       counted: outcomeCounts.take,
       learn,
     },

@@ -84,7 +84,7 @@ export function createUndeliveredHandler(advance: Advance, onError: (error: unkn
 
 export function circuitWatchOf(
   { store, log, measures, circuits: settings = CIRCUIT_DEFAULTS }: OverAll<"circuits">,
-  more: Pick<CircuitWatchOptions, "owner" | "shards" | "counted" | "learn">,
+  more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
 ): CircuitWatch {
   const onFailed = () => measures?.failed("circuits");
   return createCircuitWatch({ circuits: store.circuits, settings, log, onFailed, ...more });

@@ -4,7 +4,7 @@
 // has the last byte of its key: whoever starts a run under the same key finds it in the same shard.
 import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/model/attempt.ts";
-import { PARTITIONS_PER_REGION } from "../store/partition.ts";
+import { placeOf } from "../store/partition.ts";
 import { uuidText } from "../uuid.ts";
 
 export function newRunId(now: EpochMs, random: Random): string {
@@ -26,7 +26,7 @@ export type PlaceOfKey = (namespaceId: number, key: string) => number;
 
 /** `partitions`: those that exist; left out: all. */
 export function createPlaceOfKey(partitions?: readonly number[]): PlaceOfKey {
-  const places = partitions && [...new Set(partitions.map((one) => one % PARTITIONS_PER_REGION))];
+  const places = partitions && [...new Set(partitions.map(placeOf))];
   return (namespaceId, key) => {
     if (key.startsWith(BY_HAND)) return byteAt(key, BY_HAND.length + LAST_BYTE);
     const drawn = byteOf(`${namespaceId}/${key.replace(BACKFILL, "schedule/")}`);

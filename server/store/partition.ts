@@ -17,6 +17,11 @@ export function regionOf(partition: number): number {
   return Math.floor(partition / PARTITIONS_PER_REGION);
 }
 
+/** Its number within its region. */
+export function placeOf(partition: number): number {
+  return partition % PARTITIONS_PER_REGION;
+}
+
 export function partitionsOf(region: number): readonly number[] {
   return Array.from(
     { length: PARTITIONS_PER_REGION },

@@ -2,9 +2,10 @@
 // and changes the circuits of the lanes that this process owns, by the rules of
 // core/model/circuit.ts.
 //
-// The owner of a lane is the owner of a partition that the lane's number determines. Correctness
-// does not depend on it: a change is a compare-and-set, so if two processes believe that they own a
-// lane, one of them changes it. All state is in the database, and a new owner continues with it.
+// The owner of a lane is an owner of a place that the lane's number determines, among the places of
+// the partitions; those of all regions have the same places. Correctness does not depend on it: a
+// change is a compare-and-set, so if two processes believe that they own a lane, one of them changes
+// it. All state is in the database, and a new owner continues with it.
 import type { Logger } from "pino";
 import {
   type CircuitSettings,
@@ -22,7 +23,7 @@ import type {
   CountedOutcomes,
   LaneEvidence,
 } from "../store/circuits.ts";
-import { PARTITIONS_PER_REGION } from "../store/partition.ts";
+import { placeOf } from "../store/partition.ts";
 import type { Owned } from "./ownership.ts";
 
 export interface CircuitWatch {
@@ -39,9 +40,12 @@ export interface CircuitWatchOptions {
   readonly settings: CircuitSettings;
   readonly log: Logger;
   readonly onFailed?: (() => void) | undefined;
-  /** How many shards the store has. The owner owns partitions of the first one. */
-  readonly shards: number;
-  readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
+  /** `partitions`: all that exist in the shard that stores the circuits. */
+  readonly owner: () => {
+    readonly node: string | null;
+    readonly owned: readonly Owned[];
+    readonly partitions: readonly number[];
+  };
   /** Takes out the counts of this server that have to be written. */
   readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedOutcomes[];
   readonly learn: (snapshot: CircuitSnapshot) => Promise<void>;
@@ -56,11 +60,12 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
     // ends.
     const counted = options.counted(found.watched, settings.windowMs);
     if (counted.length > 0) await circuits.count(counted);
-    const { node, owned } = options.owner();
+    const { node, owned, partitions } = options.owner();
     const halfOpen = found.circuits.filter(({ state }) => state.kind === "trying");
     const lanes = new Set([...found.watched, ...[...halfOpen, ...counted].map(({ lane }) => lane)]);
     if (node === null || lanes.size === 0) return;
-    const byOwner = Map.groupBy([...lanes], (lane) => ownerOf(owned, lane, options.shards));
+    const ownerOf = laneOwners(owned, partitions);
+    const byOwner = Map.groupBy(lanes, ownerOf);
     let changed = false;
     for (const [owner, own] of byOwner) {
       if (!owner) continue;
@@ -90,9 +95,17 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
   });
 }
 
-function ownerOf(owned: readonly Owned[], lane: number, shards: number): Owned | undefined {
-  const slot = (lane * shards) % PARTITIONS_PER_REGION;
-  return owned.find(({ partition }) => partition % PARTITIONS_PER_REGION === slot);
+/** undefined: this process owns no partition with the place of the lane. */
+function laneOwners(
+  owned: readonly Owned[],
+  partitions: readonly number[],
+): (lane: number) => Owned | undefined {
+  const places = [...new Set(partitions.map(placeOf))].sort((one, other) => one - other);
+  const owners = new Map(owned.map((one) => [placeOf(one.partition), one]));
+  return (lane) => {
+    const place = places[lane % places.length];
+    return place === undefined ? undefined : owners.get(place);
+  };
 }
 
 /** The changes of the circuits of a lane. */

@@ -5,11 +5,15 @@ import { expect, test } from "vitest";
 import { CIRCUIT_DEFAULTS } from "../../server/core/model/circuit.ts";
 import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import { partitionsOf } from "../../server/store/partition.ts";
 import { createCircuitWatch } from "../../server/supervisor/circuits.ts";
 import type { Owned } from "../../server/supervisor/ownership.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
 const ENDS = CIRCUIT_DEFAULTS.minOutcomes;
+
+/** Of two regions, as a shard of a store of several has them. */
+const partitions = [...partitionsOf(0), ...partitionsOf(1)].filter((one) => one % 4 === 0);
 
 test("a server where all goes well reports it in the check that learns of bad ends elsewhere", async () => {
   const clock = createServerClock();
@@ -23,8 +27,7 @@ test("a server where all goes well reports it in the check that learns of bad en
       circuits: store.circuits,
       settings: CIRCUIT_DEFAULTS,
       log: pino({ level: "silent" }),
-      shards: 1,
-      owner: () => ({ node: randomUUID(), owned }),
+      owner: () => ({ node: randomUUID(), owned, partitions }),
       counted: ends.take,
       learn: async () => undefined,
     });
@@ -37,10 +40,13 @@ test("a server where all goes well reports it in the check that learns of bad en
 
   const failing = server([]);
   const well = server([]);
-  const owner = server([{ partition: lane % 256, epoch: 1 }]);
+  const other = server([0, 256].map((of) => ({ partition: of + 4 * (lane + 1), epoch: 1 })));
+  const owner = server([{ partition: 256 + 4 * lane, epoch: 1 }]);
   failing.end("agent-1", "bad");
   well.end("agent-2", "good");
-  for (const { check } of [failing, well, owner]) await check();
-  const { circuits } = await store.circuits.snapshot(CIRCUIT_DEFAULTS.windowMs);
-  expect(circuits).toMatchObject([{ lane, agentId: "agent-1", state: { kind: "open" } }]);
+  const open = async () => (await store.circuits.snapshot(CIRCUIT_DEFAULTS.windowMs)).circuits;
+  for (const { check } of [failing, well, other]) await check();
+  expect(await open()).toEqual([]);
+  await owner.check();
+  expect(await open()).toMatchObject([{ lane, agentId: "agent-1", state: { kind: "open" } }]);
 });
