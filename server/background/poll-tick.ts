@@ -3,7 +3,8 @@
 // callers watch, and whether anything has changed of what may be handed out. So a lost notification
 // costs a second and never a task. Every 20 s the tick stores which lanes are polled here, which
 // agents call here, and how their attempts ended. It stores at once which agents may have died, and
-// which agents that count as silent have called.
+// which agents that count as silent have called. Each shard is polled in a loop of its own, beside
+// what is stored in all of them, so a shard that does not answer delays no poll of another one.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { AgentRegistry } from "../dispatch/agent-registry.ts";
@@ -48,9 +49,6 @@ export interface PollTickOptions {
 
 export function createPollTick(options: PollTickOptions): Loop {
   const { shards, clock, log, waiters, runWatchers, agentRegistry, circuits } = options;
-  const everywhere = async (work: (store: EngineStore) => Promise<void>): Promise<void> =>
-    void (await Promise.all(shards.all.map(({ store }) => work(store))));
-  const storedAtMs = new Map<number, number>();
 
   /** A part that fails stops none of the others. */
   async function alone(part: string, work: () => Promise<unknown>): Promise<void> {
@@ -66,22 +64,12 @@ export function createPollTick(options: PollTickOptions): Loop {
     log.warn({ event: "poll-tick.failed", part, err: String(error) });
   }
 
-  async function runOnce(): Promise<void> {
+  async function pollHome(): Promise<void> {
     await alone("lanes", () => {
       const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
       return refreshLanes(waiters, options.lanes, growing);
     });
-    await alone("watermark polled", () => storePolled(waiters.lanesAskedFor()));
-    await Promise.all(shards.all.map((shard) => alone("poll-query", () => poll(shard))));
-    await alone("agents", async () => {
-      await agentRegistry.sendGone((gone) => everywhere((store) => store.markSilent(gone)));
-      await agentRegistry.send((seen) =>
-        everywhere((store) => store.markAgents(options.address, seen)),
-      );
-    });
-    await alone("attempts", () =>
-      options.attemptCounter.send((counts) => shards.home.store.countAttempts(counts)),
-    );
+    await alone("poll-query", () => poll(shards.home));
   }
 
   async function poll(shard: PolledShard): Promise<void> {
@@ -99,19 +87,59 @@ export function createPollTick(options: PollTickOptions): Loop {
     if (answers.circuits && shard === shards.home) await circuits.onPoll(answers.circuits);
   }
 
+  const others = shards.all.filter((shard) => shard !== shards.home);
+  const rounds = [
+    pollHome,
+    ...others.map((shard) => () => alone("poll-query", () => poll(shard))),
+    createStoringOfSeen(options, alone),
+  ];
+  const onError = (error: unknown) => failed("all", error);
+  return together(
+    rounds.map((runOnce) => createLoop({ clock, everyMs: EVERY_MS, runOnce, onError })),
+  );
+}
+
+/** Stores in all shards what this process has seen of polls, agents and attempts. */
+function createStoringOfSeen(
+  { shards, clock, node, address, waiters, agentRegistry, attemptCounter }: PollTickOptions,
+  alone: (part: string, work: () => Promise<unknown>) => Promise<void>,
+): () => Promise<void> {
+  const everywhere = async (work: (store: EngineStore) => Promise<void>): Promise<void> =>
+    void (await Promise.all(shards.all.map(({ store }) => work(store))));
+  const storedAtMs = new Map<number, number>();
+
   async function storePolled(lanes: readonly number[]): Promise<void> {
     const now = clock.monotonicMs();
     for (const [lane, at] of storedAtMs) if (now - at > POLLED_EVERY_MS) storedAtMs.delete(lane);
     const old = lanes.filter((lane) => !storedAtMs.has(lane));
     if (old.length === 0) return;
-    await everywhere((store) => store.markPolled(options.node, old));
+    await everywhere((store) => store.markPolled(node, old));
     for (const lane of old) storedAtMs.set(lane, now);
   }
 
-  return createLoop({
-    clock,
-    everyMs: EVERY_MS,
-    runOnce,
-    onError: (error) => failed("all", error),
+  return async () => {
+    await alone("watermark polled", () => storePolled(waiters.lanesAskedFor()));
+    await alone("agents", async () => {
+      await agentRegistry.sendGone((gone) => everywhere((store) => store.markSilent(gone)));
+      await agentRegistry.send((seen) => everywhere((store) => store.markAgents(address, seen)));
+    });
+    await alone("attempts", () =>
+      attemptCounter.send((counts) => shards.home.store.countAttempts(counts)),
+    );
+  };
+}
+
+function together(loops: readonly Loop[]): Loop {
+  return Object.freeze({
+    start() {
+      for (const loop of loops) loop.start();
+    },
+    async stop() {
+      await Promise.all(loops.map((loop) => loop.stop()));
+    },
+    /** One after the other. */
+    async runOnce() {
+      for (const loop of loops) await loop.runOnce();
+    },
   });
 }

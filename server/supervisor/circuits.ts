@@ -4,8 +4,8 @@
 //
 // The owner of a lane is an owner of a place that the lane's number determines, among the places of
 // the partitions; those of all regions have the same places. Correctness does not depend on it: a
-// change is a compare-and-set, so if two processes believe that they own a lane, one of them changes
-// it. All state is in the database, and a new owner continues with it.
+// change is a compare-and-set, so if two processes believe that they own a lane, one of them
+// changes it. All state is in the database, and a new owner continues with it.
 import type { Logger } from "pino";
 import {
   type CircuitSettings,

@@ -22,6 +22,11 @@ let database: TestDatabase;
 let proxy: BlackholeProxy;
 let plane: TestPlane;
 
+/** Poll queries that have begun in each shard. */
+const polls = [0, 0];
+/** How many begin in the first shard while one is under way in the second. */
+const pollsBeside: number[] = [];
+
 const placeOfKey = createPlaceOfKey();
 
 beforeAll(async () => {
@@ -29,11 +34,23 @@ beforeAll(async () => {
   const url = database.connectionString;
   await migrate(url, { folder: MIGRATIONS, shards: 2 });
   proxy = await startBlackholeProxy(url);
-  const shards = createPostgresShards(
+  const opened = createPostgresShards(
     [url, proxy.connectionString].map((connectionString, shard) => {
       return { connectionString, log: quietLog, schema: shardSchema(DATABASE_SCHEMA, shard) };
     }),
   );
+  const shards = opened.map((store, shard) => ({
+    ...store,
+    async pollQuery(asked: Parameters<typeof store.pollQuery>[0]) {
+      const before = polls[0] ?? 0;
+      polls[shard] = (polls[shard] ?? 0) + 1;
+      try {
+        return await store.pollQuery(asked);
+      } finally {
+        if (shard === 1) pollsBeside.push((polls[0] ?? 0) - before);
+      }
+    },
+  }));
   const store = wholeStore(shards, createPlaceOfSchedule(placeOfKey));
   const made = createControlPlane({
     store,
@@ -119,6 +136,15 @@ it("renews no lease of its tasks and those of all others, and goes on when it is
   );
   expect(await one.report(there, success)).toBe("accepted");
   expect((await one.take("hold")).runId).toBe(there.runId);
+});
+
+it("delays no poll of another shard", async () => {
+  proxy.swallow();
+  plane.pollTick.start();
+  await until("a query of the second shard gives up", () => pollsBeside.length > 0 || null, 30_000);
+  await plane.pollTick.stop();
+  proxy.open();
+  expect(pollsBeside[0]).toBeGreaterThanOrEqual(2);
 });
 
 function shardOfTask({ runId }: HandedTask): number {
