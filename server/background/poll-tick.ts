@@ -49,6 +49,7 @@ export interface PollTickOptions {
 
 export function createPollTick(options: PollTickOptions): Loop {
   const { shards, clock, log, waiters, runWatchers, agentRegistry, circuits } = options;
+  const others = shards.all.filter((shard) => shard !== shards.home);
 
   /** A part that fails stops none of the others. */
   async function alone(part: string, work: () => Promise<unknown>): Promise<void> {
@@ -65,9 +66,11 @@ export function createPollTick(options: PollTickOptions): Loop {
   }
 
   async function pollHome(): Promise<void> {
-    await alone("lanes", () => {
+    await alone("lanes", async () => {
       const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
-      return refreshLanes(waiters, options.lanes, growing);
+      const added = await refreshLanes(waiters, options.lanes, growing);
+      // The other shards may have been polled just before, without these lanes.
+      if (added.length > 0) for (const { claims } of others) void claims.scan(added);
     });
     await alone("poll-query", () => poll(shards.home));
   }
@@ -87,7 +90,6 @@ export function createPollTick(options: PollTickOptions): Loop {
     if (answers.circuits && shard === shards.home) await circuits.onPoll(answers.circuits);
   }
 
-  const others = shards.all.filter((shard) => shard !== shards.home);
   const rounds = [
     pollHome,
     ...others.map((shard) => () => alone("poll-query", () => poll(shard))),

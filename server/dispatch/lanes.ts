@@ -85,19 +85,25 @@ export function createLanes(
   });
 }
 
-/** Gives parked polls the lanes that were added since they parked. */
+/** Gives parked polls the lanes that were added since they parked, and returns these lanes. */
 export async function refreshLanes(
   waiters: Waiters,
   lanes: Lanes,
   of: readonly Waiter[],
-): Promise<void> {
+): Promise<readonly number[]> {
+  const added = new Set<number>();
   const groups = Map.groupBy(of, ({ asks }) => JSON.stringify(asks));
   for (const group of groups.values()) {
     const [first] = group;
     if (!first) continue;
     const known = await lanes.of(first.asks);
-    for (const waiter of group) waiters.setLanes(waiter, known);
+    for (const waiter of group) {
+      const before = new Set(waiter.lanes.map(({ lane }) => lane));
+      for (const { lane } of known) if (!before.has(lane)) added.add(lane);
+      waiters.setLanes(waiter, known);
+    }
   }
+  return [...added];
 }
 
 export interface VersionLanes {
