@@ -142,6 +142,19 @@ describe("the checker after a fail-over that lost the last transactions", () => 
     expect(checkHistory(afterALoss(history(true), lost))).toEqual([]);
   });
 
+  test("lets a run have a key that its shard has lost, though no call was answered with it", () => {
+    const history = changed((copy) => {
+      const key = must(
+        copy.final.keys.find(({ runId }) => runId === "r2"),
+        "key of r2",
+      );
+      copy.final.keys.push({ ...key, runId: "r3" });
+    });
+    expect(brokenPromises(history)).toEqual(["G2"]);
+    expect(brokenPromises(afterALoss(history, { keys: ["another"] }))).toEqual(["G2"]);
+    expect(checkHistory(afterALoss(history, { keys: ["k2"] }))).toEqual([]);
+  });
+
   test("takes a copy of a Schedule for accepted, where the run that had its key is lost", () => {
     const history = (isDoubled: boolean): History =>
       changed((copy) => {

@@ -33,8 +33,9 @@ export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions):
     const now = known.snapshot.now + (clock.monotonicMs() - known.atMs);
     for (const { lane, agentId, state, override } of circuitsOf(grant)) {
       const flow = flowOf(state, override?.forced ?? null, now);
-      if (flow === "all" || (flow === "one" && tried.has(probeKey({ lane, agentId }, grant))))
-        continue;
+      // Another shard marks its probe in the first one before it hands the task out: a snapshot in
+      // between has the circuit as tried already.
+      if (flow === "all" || tried.has(probeKey({ lane, agentId }, grant))) continue;
       const where = agentId === "" ? `lane ${lane}` : `${agentId} in lane ${lane}`;
       const what = flow === "one" ? "beside the one that tries" : "through an open circuit";
       onDefect(`step ${grant.ready.step} of ${grant.ready.runId} went to ${where} ${what}`);

@@ -120,13 +120,17 @@ function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<str
 
 /**
  * Runs that were the answers to one request, or of one occurrence, where one of them was lost, or
- * the key: its shard may lose it, and that of the run's concurrency key has the run.
+ * the key: its shard may lose it, and that of the run's concurrency key has the run, which no call
+ * may have been answered with.
  */
 function ofRequests(facts: Facts, { runs, keys = [] }: LostTail): ReadonlySet<string> {
   const lost = new Set(runs);
   const isLostKey = (name: string): boolean => keys.some((key) => name.endsWith(` ${key}`));
   const named = [
     ...facts.calls.flatMap(namedAnswers),
+    ...facts.history.final.keys.map(({ namespace, key, runId }) => {
+      return { name: `${namespace} ${key}`, runId };
+    }),
     ...facts.history.final.occurrences.flatMap(fired),
   ];
   const byName = Map.groupBy(named, ({ name }) => name);
