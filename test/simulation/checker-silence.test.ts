@@ -8,6 +8,7 @@ import {
   addFault,
   callsWith,
   must,
+  own,
   refuse,
   runFault,
   runOf,
@@ -122,6 +123,20 @@ describe("the checker is silent where nothing is proven", () => {
     expect(g8(late(8_000, 9_001))).toHaveLength(1);
     expect(g8(late(8_000, 1_001, 37_000))).toEqual([]);
     expect(g8(late(8_000, 1_001, 38_001))).toHaveLength(1);
+  });
+
+  test("who took a partition after the clock went back may have taken it at an earlier time", () => {
+    const swapped = (backMs: number): readonly unknown[] => {
+      const history = changed((copy) => {
+        const at = 5_000_000;
+        own(copy, { at, node: "node-1", epoch: 9 });
+        own(copy, { at: at + 500, node: "node-2", epoch: 8 });
+        addFault(copy, { at, fault: { kind: "clock", did: "jump", byMs: -backMs } });
+      });
+      return checkHistory(history).filter(({ text }) => /with epoch 8, after epoch 9/.test(text));
+    };
+    expect(swapped(501)).toEqual([]);
+    expect(swapped(500)).toHaveLength(1);
   });
 
   test("on a busy machine one timer in a hundred may be handled late", () => {

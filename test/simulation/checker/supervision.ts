@@ -139,6 +139,8 @@ export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
     for (const [index, { node, epoch, at }] of taken.entries()) {
       const before = taken[index - 1];
       if (!before || before.epoch < epoch) continue;
+      // The clock went back between the two, so the later one has the earlier time.
+      if (before.epoch > epoch && at - before.at < facts.clockBackMs) continue;
       const text = `${node} took partition ${partition} at ${at} with epoch ${epoch}, after epoch ${before.epoch}`;
       yield { runId: null, text };
     }
