@@ -23,7 +23,7 @@ import { makeNextVersion } from "../support/next-version.ts";
 import { createShardsDatabase } from "../support/opened-postgres.ts";
 import type { TestDatabase } from "../support/postgres.ts";
 import { type ReadyBalancer, startBalancer } from "../support/ready-balancer.ts";
-import { runSchemas, testShards } from "../support/test-shards.ts";
+import { runSchemas, selectRunIds, testShards } from "../support/test-shards.ts";
 import { until } from "../support/until.ts";
 
 const AGENT = fileURLToPath(new URL("../support/steady-agent.ts", import.meta.url));
@@ -123,8 +123,7 @@ async function count(from: string): Promise<number> {
 }
 
 async function storedRuns(): Promise<readonly string[]> {
-  const ids = runSchemas.map((schema) => `select id::text from ${schema}.run`);
-  const { rows } = await admin.query<{ id: string }>(`${ids.join(" union all ")} order by id`);
+  const { rows } = await admin.query<{ id: string }>(`${selectRunIds} order by id`);
   return rows.map(({ id }) => id);
 }
 

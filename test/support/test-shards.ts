@@ -20,6 +20,11 @@ export const runSchemas: readonly string[] =
     ? Array.from({ length: testShards }, (_, shard) => shardSchema(DATABASE_SCHEMA, shard))
     : [DATABASE_SCHEMA];
 
+/** Selects the id of every run, in all shards. */
+export const selectRunIds = runSchemas
+  .map((schema) => `select id::text from ${schema}.run`)
+  .join(" union all ");
+
 export async function createViewsOverShards(url: string, shards: number): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

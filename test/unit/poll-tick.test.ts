@@ -11,7 +11,7 @@ import { createRunWatchers } from "../../server/scheduler/run-watchers.ts";
 import { createMemoryShards } from "../../server/store/memory/memory-store.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
-test("a lane that a parked poll gets late is looked at in every shard", async () => {
+test("a lane that a parked poll gets late is scanned in every shard", async () => {
   const clock = createServerClock();
   const stores = createMemoryShards({ now: clock.wallMs, elapsedMs: clock.monotonicMs }, 2);
   const { id: namespaceId } = await stores.home.createNamespace("default", "");

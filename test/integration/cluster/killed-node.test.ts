@@ -55,7 +55,7 @@ it("all runs complete although a node is killed and restarted meanwhile", async 
     await load.end();
     await victim.restart();
   }
-  // Whoever got no answer asks again.
+  // Calls without an answer are repeated, as all others are.
   expect(await endsOf(client, await load.repeat())).toEqual(new Set(["COMPLETED"]));
 }, 300_000);
 

@@ -32,7 +32,7 @@ import { makeTestFolder } from "../../support/global-postgres.ts";
 import { endsOf, startKeyedLoad } from "../../support/keyed-load.ts";
 import { createShardsDatabase } from "../../support/opened-postgres.ts";
 import type { TestDatabase } from "../../support/postgres.ts";
-import { runSchemas, testShards } from "../../support/test-shards.ts";
+import { selectRunIds, testShards } from "../../support/test-shards.ts";
 import { until } from "../../support/until.ts";
 import { obstacle, openTrip, type Trip } from "./fixture.ts";
 
@@ -155,7 +155,6 @@ async function prepareRestore(node: ClusterNode): Promise<void> {
 }
 
 async function storedRuns(): Promise<ReadonlySet<string>> {
-  const ids = runSchemas.map((schema) => `select id::text from ${schema}.run`);
-  const rows = await coordinator().query(ids.join(" union all "));
+  const rows = await coordinator().query(selectRunIds);
   return new Set(rows.map(({ id }) => String(id)));
 }
