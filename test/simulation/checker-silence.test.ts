@@ -10,12 +10,15 @@ import {
   must,
   own,
   refuse,
+  rowOf,
   runFault,
   runOf,
   tasksSeen,
   waitLonger,
 } from "./damage.ts";
 import { createStory, failure } from "./good-history.ts";
+import { peopleHistory } from "./good-history-people.ts";
+import { schedulesHistory } from "./good-history-schedules.ts";
 import type { History } from "./history.ts";
 
 /** An undo of "hotel" is lost, and the next one waits for 5 s, while an agent polls. */
@@ -74,6 +77,52 @@ function undoneTwiceHistory(resolvedAsSucceeded: boolean): History {
       if (resolvedAsSucceeded) Object.assign(question, { closedAt: question.openedAt, answer });
     },
     () => story.history(),
+  );
+}
+
+/** A task of a run has a time so long before the call that resumed its run. */
+function runResumed(beforeMs: number): History {
+  return changed((history) => {
+    const { at } = must(callsWith(history, "ResumeRun")[0], "ResumeRun");
+    rowOf(history, "p1", 1, 2).startedAt = at - beforeMs;
+  }, peopleHistory);
+}
+
+/** The first task of a namespace has a time so long before the call that resumed the namespace. */
+function namespaceResumed(beforeMs: number): History {
+  return changed((history) => {
+    const runs = history.final.runs.filter(({ namespace }) => namespace === "blue");
+    const starts = runs.flatMap(({ attempts }) => attempts.map(({ startedAt }) => startedAt));
+    const at = Math.min(...starts);
+    const about = { namespace: "blue", held: { what: "namespace", name: "blue" } } as const;
+    const answer = { kind: "done", run: null, repeated: false } as const;
+    const paused = { at: at - 1, process: "holder", call: 900 };
+    const resumed = { at: at + beforeMs, process: "holder", call: 901 };
+    history.records.unshift(
+      { kind: "call", server: "node-1", ...paused, request: { rpc: "Hold", ...about } },
+      { kind: "answer", ...paused, answer, canaries: [] },
+      { kind: "call", server: "node-1", ...resumed, request: { rpc: "LetGo", ...about } },
+      { kind: "answer", ...resumed, answer, canaries: [] },
+    );
+  });
+}
+
+/** An occurrence has a time so long before the call that resumed its schedule. */
+function scheduleResumed(beforeMs: number): History {
+  return changed((history) => {
+    const resume = callsWith(history, "ChangeSchedule").find(
+      ({ request }) => "did" in request && request.did === "resume",
+    );
+    const [, , passed] = history.final.occurrences;
+    const handledAt = must(resume, "resume").at - beforeMs;
+    Object.assign(must(passed, "occurrence"), { outcome: "started", missed: null, handledAt });
+  }, schedulesHistory);
+}
+
+/** What was not held back, where a transaction may last so long. */
+function notHeldBack(history: History, transactionMs: number): readonly string[] {
+  return checkHistory(history, { ...boundsFor("processes"), transactionMs }).flatMap(
+    ({ promise, text }) => (promise === "G16" ? [text] : []),
   );
 }
 
@@ -137,6 +186,21 @@ describe("the checker is silent where nothing is proven", () => {
     };
     expect(swapped(501)).toEqual([]);
     expect(swapped(500)).toHaveLength(1);
+  });
+
+  test.each([
+    { what: "a task of a paused run", history: runResumed },
+    { what: "a task of a paused namespace", history: namespaceResumed },
+    { what: "an occurrence of a paused schedule", history: scheduleResumed },
+  ])("$what may have a time before its resume, as much as a transaction may last", (broken) => {
+    expect(notHeldBack(broken.history(3), 2)).toHaveLength(1);
+    expect(notHeldBack(broken.history(3), 3)).toEqual([]);
+  });
+
+  test("a task that an agent had before the resume was handed out before it", () => {
+    expect(notHeldBack(namespaceResumed(300), 6_000)).toEqual([
+      expect.stringMatching(/^fence 1 of step "flight" of run r1 was handed out at \d+, though/),
+    ]);
   });
 
   test("on a busy machine one timer in a hundred may be handled late", () => {

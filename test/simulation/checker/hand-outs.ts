@@ -1,5 +1,6 @@
 // One valid attempt of a step at a time, and one end of it: G3, G4 and G5.
 
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { stepKeyOf } from "../../../server/core/model/step-key.ts";
 import { type PlanStep, planStepAt } from "../../../server/core/plan/plan.ts";
 import type { FinalAttempt } from "../history-rows.ts";
@@ -48,6 +49,18 @@ export function tasksOf(run: RunFacts, step: number): readonly HandOut[] {
   const all = [...(run.handOuts.get(step) ?? []), ...(run.verifies.get(step) ?? [])];
   const rank = ({ task, attempt }: HandOut): number => (task === "verify" ? attempt : 0);
   return all.sort((a, b) => a.fence - b.fence || rank(a) - rank(b));
+}
+
+/**
+ * The latest time at which a task can have been handed out. Its own time is when its transaction
+ * began, which may be long before its commit; but an agent that had it shows that it was committed.
+ */
+export function handedOutBy(facts: Facts, { run: { runId } }: RunFacts, handOut: HandOut): EpochMs {
+  const key = tokenKey({ runId, ...handOut }, handOut.attempt);
+  const arrivals = facts.seen
+    .filter(({ task: { token, attempt } }) => tokenKey(token, attempt) === key)
+    .map(({ received }) => received.at + facts.clockBackMs);
+  return Math.min(handOut.startedAt + facts.bounds.transactionMs, ...arrivals);
 }
 
 export function taskName(run: RunFacts, { task, fence, attempt, step }: HandOut): string {

@@ -12,7 +12,7 @@ import {
   type HandOut,
   type RunFacts,
 } from "./facts.ts";
-import { taskName } from "./hand-outs.ts";
+import { handedOutBy, taskName } from "./hand-outs.ts";
 import { type LaneOf, lanesSeen } from "./lanes.ts";
 import { wasRepeated } from "./schedulings.ts";
 import { rowOf } from "./task-rows.ts";
@@ -51,7 +51,7 @@ export function* whatIsHeldStays(facts: Facts): Iterable<Finding> {
       for (const task of [...allHandOuts(run), ...[...run.verifies.values()].flat()]) {
         if (!isOf(hold, run, task, laneOf)) continue;
         if (task.startedAt <= sinceAt + facts.clockBackMs) continue;
-        if (task.startedAt + facts.clockBackMs >= untilAt) continue;
+        if (handedOutBy(facts, run, task) >= untilAt) continue;
         if (isAppliedLate(hold) && mayNotKnow(facts, received.at, task.startedAt)) continue;
         const { what, name } = hold.request.held;
         const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the ${HOW[what]} of ${what} "${name}" was acknowledged at ${received.at}`;

@@ -1,7 +1,7 @@
 // A paused run is granted nothing: a part of G16.
 import { allHandOuts, type Call, type Facts, fateOf, type RunFacts } from "./facts.ts";
 import { isForward } from "./families.ts";
-import { taskName } from "./hand-outs.ts";
+import { handedOutBy, taskName } from "./hand-outs.ts";
 import { makesRoomFrom } from "./permits.ts";
 import type { Finding } from "./violation.ts";
 
@@ -25,7 +25,7 @@ export function* pausesHold(facts: Facts): Iterable<Finding> {
         // A run above it may have stopped it.
         if (run.above.length > 0 && !isForward(run, task)) continue;
         if (task.startedAt <= received.at + facts.clockBackMs) continue;
-        if (task.startedAt + facts.clockBackMs >= untilAt) continue;
+        if (handedOutBy(facts, run, task) >= untilAt) continue;
         const { runId } = run.run;
         const text = `${taskName(run, task)} was handed out at ${task.startedAt}, though the pause of run ${runId} was acknowledged at ${received.at}`;
         yield { runId, text };

@@ -280,8 +280,8 @@ function* firedMeanwhile(
   const untilAt: EpochMs = open[0]?.sent.at ?? Number.POSITIVE_INFINITY;
   for (const { nominalTime, cause, handledAt, outcome } of occurrencesOf(facts, schedule)) {
     if (cause !== "calendar" || outcome === "paused") continue;
-    if (handledAt <= received.at + facts.clockBackMs || handledAt + facts.clockBackMs >= untilAt)
-      continue;
+    if (handledAt <= received.at + facts.clockBackMs) continue;
+    if (handledAt + facts.bounds.transactionMs >= untilAt) continue;
     const did = stop.request.did === "delete" ? "deletion" : "pause";
     const text = `${nameOf(schedule, nominalTime)} fired at ${handledAt}, though the ${did} was acknowledged at ${received.at}`;
     yield { runId: null, text };
