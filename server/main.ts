@@ -30,7 +30,7 @@ import {
 } from "./config.ts";
 import { type ControlPlane, createControlPlane } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/model/circuit.ts";
-import { DroverError } from "./errors.ts";
+import { DroverError, errorMessage } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
 import type { IdentityConfig } from "./identity-config.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
@@ -264,7 +264,15 @@ async function openStore(
   const { directUrl } = database.kind === "url" ? database : {};
   const directConnectionString = directUrl ?? connectionString;
   const prepare = migrates ? migrate : requireMigrated;
-  await prepare(directConnectionString, { folder: MIGRATIONS, schema });
+  await prepare(directConnectionString, {
+    folder: MIGRATIONS,
+    schema,
+    onUnreachable: (shard, error) =>
+      log.warn(
+        { event: "migrations.unread", schema: shard, err: errorMessage(error) },
+        `the node of ${shard} does not answer: its runs wait, and its tables are taken for up to date`,
+      ),
+  });
   const { polledMs, ownerLostMs } = settings;
   const times = { polledMs, ownerLostMs };
   const places = await shardPlaces(directConnectionString, schema);

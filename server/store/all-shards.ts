@@ -4,6 +4,7 @@
 // and changes of what all shards share, go to the first shard.
 //
 // A store that is one shard is all of them itself: nothing stands in between.
+import { DroverError } from "../errors.ts";
 import type { CircuitRef, Circuits, LaneEvidence } from "./circuits.ts";
 import type { Namespaces, NamespaceUse } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
@@ -249,12 +250,15 @@ function namespacesOf(shards: Shards<EngineStore>): AllShards["namespaces"] {
   const { all, home } = shards;
   const { setRetention, setLimits, setLogs } = home.namespaces;
   const lastSeen = new Map<EngineStore, readonly NamespaceUse[]>();
-  /** Of a shard that does not answer, what it said last: its runs are still open. */
+  /**
+   * Of a shard that does not answer, what it said last: its runs are still open. If this process
+   * has never had its answer, they are not counted.
+   */
   const usedIn = async (store: EngineStore): Promise<readonly NamespaceUse[]> => {
     try {
       lastSeen.set(store, await store.namespaces.limited());
     } catch (error) {
-      if (!lastSeen.has(store)) throw error;
+      if (!lastSeen.has(store) && !isUnavailable(error)) throw error;
     }
     return lastSeen.get(store) ?? [];
   };
@@ -277,6 +281,10 @@ function namespacesOf(shards: Shards<EngineStore>): AllShards["namespaces"] {
       return erased;
     },
   } satisfies AllShards["namespaces"]);
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
 }
 
 function summed(own: NamespaceUse, others: readonly NamespaceUse[]): NamespaceUse {

@@ -234,6 +234,52 @@ describe("a program that may not migrate", () => {
   });
 });
 
+describe("where the node of a shard is away, a program that may not migrate", () => {
+  beforeEach(async () => {
+    write({ "0001_herd.sql": herd });
+    await migrate(client, { folder, shards: 2 });
+  });
+
+  /** As Citus does it: what is about the tables of this schema fails. */
+  async function loseNodeOf(schema: string): Promise<void> {
+    await client.query(`
+      create function ${schema}.away() returns boolean language plpgsql as $$
+      begin
+        raise exception 'connection to the remote node 10.0.0.5:5432 failed' using errcode = '08006';
+      end $$;
+      alter table ${schema}.drover_migration rename to kept;
+      create view ${schema}.drover_migration as select * from ${schema}.kept where ${schema}.away();
+    `);
+  }
+
+  test("starts, and is told which one it is", async () => {
+    await loseNodeOf("drover_shard_1");
+    const away: string[] = [];
+    const onUnreachable = (schema: string): unknown => away.push(schema);
+    await requireMigrated(client, { folder, onUnreachable });
+    expect(away).toEqual(["drover_shard_1"]);
+    await expect(requireMigrated(client, { folder })).rejects.toThrow(/10\.0\.0\.5:5432 failed/);
+    await expect(migrate(client, { folder, onUnreachable })).rejects.toThrow(/10\.0\.0\.5:5432/);
+  });
+
+  test("is refused as ever if the other shards are too old", async () => {
+    await loseNodeOf("drover_shard_1");
+    write({ "0002_sheep.sql": sheep });
+    const onUnreachable = (): void => undefined;
+    await expect(requireMigrated(client, { folder, onUnreachable })).rejects.toThrow(
+      /schema drover is at 0001_herd\.sql, and this program needs 0002_sheep\.sql/,
+    );
+  });
+
+  test("needs the first shard", async () => {
+    await loseNodeOf("drover_shard_0");
+    const onUnreachable = (): void => undefined;
+    await expect(requireMigrated(client, { folder, onUnreachable })).rejects.toThrow(
+      /schema drover_shard_0 does not answer: .*10\.0\.0\.5:5432 failed\. Start that node/,
+    );
+  });
+});
+
 describe("refused, with nothing changed, is", () => {
   test("a file changed after it was applied", async () => {
     write({ "0001_herd.sql": herd });

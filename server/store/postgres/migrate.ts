@@ -25,6 +25,7 @@ import { type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
 import { errorMessage } from "../../errors.ts";
 import { DATABASE_SCHEMA, isShared, shardOfSchema, shardSchema } from "./database-schema.ts";
+import { isConnectionLost } from "./failure.ts";
 import { type Migration, readMigrations } from "./migration-files.ts";
 import { withConnection } from "./one-connection.ts";
 import { makeShardSchemas, shardSchemas } from "./shard-schemas.ts";
@@ -39,6 +40,11 @@ export interface MigrateOptions {
   readonly shards?: number;
   /** The caller gives the nodes of a Citus cluster the new tables that all shards read. */
   readonly shares?: boolean;
+  /**
+   * The node of a shard is away, and what is applied to its schema is not known. Left out, or if it
+   * is the first shard: this is an error.
+   */
+  readonly onUnreachable?: (schema: string, error: unknown) => void;
   /** How long a file waits for a lock, in milliseconds, and how often it is tried; for tests. */
   readonly lockMs?: number;
   readonly lockTries?: number;
@@ -75,8 +81,12 @@ export async function migrate(
 ): Promise<{ applied: string[] }> {
   return withClient(target, async (client) => {
     const { schema: of = DATABASE_SCHEMA, shards } = options;
-    if (options.shares !== true) await refuseUnshared(client, options);
+    const isCitus = await isOfCitus(client, of);
     if (shards !== undefined) await makeShardSchemas(client, of, shards);
+    if (isCitus && options.shares !== true) {
+      await refuseUnshared(client, options);
+      return { applied: [] };
+    }
     const applied = new Set<string>();
     for (const schema of await schemasOf(client, options.schema))
       for (const name of await migrateSchema(client, { ...options, schema })) applied.add(name);
@@ -84,12 +94,17 @@ export async function migrate(
   });
 }
 
+/** Whether the store has several shards, and their tables are on the nodes of a cluster. */
+async function isOfCitus(client: ClientBase, schema: string): Promise<boolean> {
+  if ((await shardSchemas(client, schema)).length === 0) return false;
+  const { rowCount } = await client.query("select from pg_extension where extname = 'citus'");
+  return rowCount === 1;
+}
+
 /** Tables that all shards read would be on the coordinator alone. */
 async function refuseUnshared(client: ClientBase, options: MigrateOptions): Promise<void> {
   const { schema = DATABASE_SCHEMA } = options;
-  if ((await shardSchemas(client, schema)).length === 0) return;
-  const { rowCount } = await client.query("select from pg_extension where extname = 'citus'");
-  const pending = rowCount === 0 ? [] : await pendingMigrations(client, options);
+  const pending = await pendingMigrations(client, options);
   if (pending.length === 0) return;
   throw new Error(
     `The store in the schema ${schema} has several shards on a Citus cluster, and ${pending[0]} is ` +
@@ -138,26 +153,45 @@ function lockRefused(name: string, lockMs: number, tries: number): Error {
   );
 }
 
+function unreachable(schema: string, cause: unknown): Error {
+  return new Error(
+    `The node that has the schema ${schema} does not answer: ${errorMessage(cause)}. Start that ` +
+      "node, or let its standby take over, and repeat this command.",
+    { cause },
+  );
+}
+
 /** The names of the files that `migrate` would apply. Changes nothing; refuses the same. */
 export async function pendingMigrations(
   target: string | ClientBase,
-  { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
+  options: MigrateOptions,
 ): Promise<string[]> {
-  const states = await migrationStates(target, { folder, schema });
+  const states = await migrationStates(target, options);
   return states.filter(({ appliedAt }) => appliedAt === null).map(({ name }) => name);
 }
 
 /** All files, applied or pending, in their order. Changes nothing; refuses what `migrate` does. */
 export async function migrationStates(
   target: string | ClientBase,
-  { folder, schema }: MigrateOptions,
+  { folder, schema = DATABASE_SCHEMA, onUnreachable }: MigrateOptions,
 ): Promise<readonly MigrationState[]> {
   const migrations = readMigrations(folder);
   return withClient(target, async (client) => {
-    const states: (readonly MigrationState[])[] = [];
-    for (const of of await schemasOf(client, schema))
-      states.push(await statesOfSchema(client, migrations, of));
-    return states.reduce((one, other) => (countApplied(other) < countApplied(one) ? other : one));
+    let behind = await statesOfSchema(client, migrations, schema);
+    const shards = await shardSchemas(client, schema);
+    // So long a node of Citus that hangs delays a start for each of its shards, in place of 30 s.
+    if (shards.length > 0) await client.query("set citus.node_connection_timeout = '3s'");
+    for (const of of shards) {
+      try {
+        const states = await statesOfSchema(client, migrations, of);
+        if (countApplied(states) < countApplied(behind)) behind = states;
+      } catch (error) {
+        if (!isConnectionLost(error)) throw error;
+        if (!onUnreachable || shardOfSchema(of) === 0) throw unreachable(of, error);
+        onUnreachable(of, error);
+      }
+    }
+    return behind;
   });
 }
 
@@ -181,14 +215,15 @@ async function statesOfSchema(
 /** For a program that does not migrate: throws if the schema is not one that it works with. */
 export async function requireMigrated(
   target: string | ClientBase,
-  { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
+  options: MigrateOptions,
 ): Promise<void> {
-  const states = await migrationStates(target, { folder, schema });
+  const states = await migrationStates(target, options);
   const pending = states.filter(({ appliedAt }) => appliedAt === null);
   const newest = pending.at(-1);
   if (newest === undefined) return;
   const applied = states.length - pending.length;
   const at = applied === 0 ? "has no tables of Drover" : `is at ${states[applied - 1]?.name}`;
+  const { schema = DATABASE_SCHEMA } = options;
   throw new Error(
     `The schema ${schema} ${at}, and this program needs ${newest.name}. It was told not to ` +
       "migrate (--no-migrate): run 'drover migrate' with a role that owns the schema, and then " +

@@ -1,6 +1,7 @@
 /**
  * A node of a Citus cluster that is killed and comes back, while runs start and proceed in all
- * shards. It needs a cluster of this machine that no other test uses meanwhile:
+ * shards; while it is away, the servers are restarted. It needs a cluster of this machine that no
+ * other test uses meanwhile:
  *
  *     DROVER_CITUS=... DROVER_SHARDS=4 npx vitest run test/integration/cluster/killed-node.test.ts
  */
@@ -15,7 +16,7 @@ import type { TestDatabase } from "../../support/postgres.ts";
 import { testShards } from "../../support/test-shards.ts";
 import { obstacle, openTrip, type Trip } from "./fixture.ts";
 
-/** Starts before the node is killed, while it is away, and after it is back. */
+/** Starts before the node is killed, while it is away, after a restart, and after it is back. */
 const STARTS = 150;
 
 let database: TestDatabase;
@@ -44,7 +45,11 @@ it("all runs complete although a node is killed and restarted meanwhile", async 
     victim.kill();
     load.enter("away");
     await load.enough("away", STARTS, (runId) => !isLost(runId));
-    const started = [...load.runs("before"), ...load.runs("away")];
+    await trip.stopServers();
+    await trip.startServers();
+    load.enter("restarted");
+    await load.enough("restarted", STARTS, (runId) => !isLost(runId));
+    const started = ["before", "away", "restarted"].flatMap(load.runs);
     const reachable = started.filter((runId) => !isLost(runId)).slice(0, 50);
     expect(await endsOf(client, reachable)).toEqual(new Set(["COMPLETED"]));
 

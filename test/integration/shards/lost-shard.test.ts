@@ -31,11 +31,20 @@ const placeOfKey = createPlaceOfKey();
 
 beforeAll(async () => {
   database = await createTestDatabase({ empty: true });
-  const url = database.connectionString;
-  await migrate(url, { folder: MIGRATIONS, shards: 2 });
-  proxy = await startBlackholeProxy(url);
+  await migrate(database.connectionString, { folder: MIGRATIONS, shards: 2 });
+  proxy = await startBlackholeProxy(database.connectionString);
+  plane = await openPlane();
+});
+afterAll(async () => {
+  await plane?.close();
+  await proxy?.stop();
+  await database?.drop();
+});
+
+/** Of two shards; the proxy is in front of the second one. */
+async function openPlane(): Promise<TestPlane> {
   const opened = createPostgresShards(
-    [url, proxy.connectionString].map((connectionString, shard) => {
+    [database, proxy].map(({ connectionString }, shard) => {
       return { connectionString, log: quietLog, schema: shardSchema(DATABASE_SCHEMA, shard) };
     }),
   );
@@ -64,7 +73,7 @@ beforeAll(async () => {
   });
   const namespace = await store.namespace("default");
   if (!namespace) throw new Error("the database has no namespace default");
-  plane = {
+  return {
     ...made,
     ...made.shards.home,
     store: { ...shards.home, ready: store.ready },
@@ -74,12 +83,7 @@ beforeAll(async () => {
       await store.close();
     },
   };
-});
-afterAll(async () => {
-  await plane?.close();
-  await proxy?.stop();
-  await database?.drop();
-});
+}
 
 let keys = 0;
 /** A key whose runs are in this shard. */
@@ -145,6 +149,27 @@ it("delays no poll of another shard", async () => {
   await plane.pollTick.stop();
   proxy.open();
   expect(pollsBeside[0]).toBeGreaterThanOrEqual(2);
+});
+
+it("lets a server start, which serves the others, and it when it is back", async () => {
+  proxy.swallow();
+  const server = await openPlane();
+  try {
+    await server.start();
+    const task = { key: keyIn(0) };
+    const { runId } = await schedule(server, chain("late", 1), task);
+    const one = newAgent(server);
+    const taken = await one.take("late");
+    expect(taken.runId).toBe(runId);
+    expect(await one.report(taken, success)).toBe("accepted");
+
+    proxy.open();
+    const there = await schedule(server, chain("later", 1), { key: keyIn(1) });
+    expect((await one.take("later")).runId).toBe(there.runId);
+  } finally {
+    proxy.open();
+    await server.close();
+  }
 });
 
 function shardOfTask({ runId }: HandedTask): number {
