@@ -1,7 +1,6 @@
 // By mutant, a seed that catches it and that the right server passes; those that a test catches
-// have none. A hint and no promise: where
-// it catches nothing any more, as the simulator draws otherwise, the hunt searches from the first
-// seed and prints at its end what is new.
+// have none. A hint and no promise: where it catches nothing any more, as the simulator draws
+// otherwise, the hunt searches from the first seed and prints at its end what is new.
 export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "fence unchecked": 7,
   "writer row not locked": 14,
