@@ -8,9 +8,9 @@ import { historyText } from "./history.ts";
 import { simulate } from "./simulate.ts";
 
 /** A seed that has found something becomes a scenario (scenarios/): its world changes with ours. */
-const SEEDS = Array.from({ length: 30 }, (_, index) => 1 + index);
+const SEEDS = Array.from({ length: 40 }, (_, index) => 1 + index);
 
-/** A bound for busy machines: 30 seeds take some 15 s on two idle cores. */
+/** A bound for busy machines: 40 seeds take some 15 s on two idle cores. */
 const TIMEOUT_MS = 300_000;
 
 test(
