@@ -85,6 +85,11 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The store does not answer, or cannot do this now: the call may be repeated. */
+export function isStoreUnavailable(error: unknown): boolean {
+  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
+}
+
 /**
  * STORE_UNAVAILABLE for a call during which the database has failed over: it may have lost what the
  * call has read. `what`: the consequence, as a clause; left out: there is nothing more to say.

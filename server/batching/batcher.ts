@@ -13,7 +13,7 @@
 // OVERLOADED, and its caller repeats it.
 
 import type { Clock, Timer } from "../clock.ts";
-import { DroverError } from "../errors.ts";
+import { DroverError, isStoreUnavailable } from "../errors.ts";
 import { type BatchQueue, createBatchQueue, type FormedBatch, type Share } from "./batch-queue.ts";
 import { createTokenBucket, type TokenBucket, type TokenBucketSize } from "./token-bucket.ts";
 
@@ -220,6 +220,7 @@ async function apply<Item, Result>(
     for (const [index, pending] of batch.entries()) resolveItem(state, pending, results[index]);
   } catch (error) {
     if (options.isRetryable(error) && tries === 0) return apply(state, batch, wait, 1);
+    // A store that is unavailable is so for all items: halves would only send more requests.
     if (batch.length === 1 || isStoreUnavailable(error)) {
       const held = options.isRetryable(error) && !isStoreUnavailable(error);
       const cause = held ? heldElsewhere(error) : error;
@@ -257,11 +258,6 @@ function heldElsewhere(cause: unknown): DroverError {
     "another transaction holds what this call needs: repeat it",
     { retryAfterMs: OVERLOADED_RETRY_MS, cause },
   );
-}
-
-/** The store is unavailable for all items alike: halves would only send more requests. */
-function isStoreUnavailable(error: unknown): boolean {
-  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
 }
 
 function idle<Item, Result>(state: State<Item, Result>): Promise<void> {

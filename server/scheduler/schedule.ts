@@ -17,7 +17,7 @@ import {
 } from "../batching/batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model/model.ts";
-import { DroverError, failedOver } from "../errors.ts";
+import { DroverError, failedOver, isStoreUnavailable } from "../errors.ts";
 import { ONLY_SHARD, partitionOf, type ShardNumber, shardOf } from "../store/partition.ts";
 import type { KnownPlans, Plans } from "../store/plans.ts";
 import type { Shards } from "../store/shards.ts";
@@ -217,7 +217,7 @@ async function flushAll(
 
 /** A part of the batch has started, so no error may say that nothing has. */
 function partly(cause: unknown): never {
-  if (cause instanceof DroverError && cause.reason === "STORE_UNAVAILABLE") throw cause;
+  if (isStoreUnavailable(cause)) throw cause;
   throw new DroverError(
     "STORE_UNAVAILABLE",
     "some runs of the batch have started, and the others could not: repeat it",

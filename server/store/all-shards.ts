@@ -4,7 +4,7 @@
 // and changes of what all shards share, go to the first shard.
 //
 // A store that is one shard is all of them itself: nothing stands in between.
-import { DroverError } from "../errors.ts";
+import { isStoreUnavailable } from "../errors.ts";
 import type { CircuitRef, Circuits, LaneEvidence } from "./circuits.ts";
 import type { Namespaces, NamespaceUse } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
@@ -258,7 +258,7 @@ function namespacesOf(shards: Shards<EngineStore>): AllShards["namespaces"] {
     try {
       lastSeen.set(store, await store.namespaces.limited());
     } catch (error) {
-      if (!lastSeen.has(store) && !isUnavailable(error)) throw error;
+      if (!lastSeen.has(store) && !isStoreUnavailable(error)) throw error;
     }
     return lastSeen.get(store) ?? [];
   };
@@ -281,10 +281,6 @@ function namespacesOf(shards: Shards<EngineStore>): AllShards["namespaces"] {
       return erased;
     },
   } satisfies AllShards["namespaces"]);
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
 }
 
 function summed(own: NamespaceUse, others: readonly NamespaceUse[]): NamespaceUse {

@@ -252,7 +252,7 @@ describe("where the node of a shard is away, a program that may not migrate", ()
     `);
   }
 
-  test("starts, and is told which one it is", async () => {
+  test("starts, and learns the schema of that shard", async () => {
     await loseNodeOf("drover_shard_1");
     const away: string[] = [];
     const onUnreachable = (schema: string): unknown => away.push(schema);
